@@ -1,0 +1,84 @@
+# add_lesson(NN_name [REQUIRES NN_name...])
+#
+# Makes of lessons/NN_name, solutions/NN_name and tests/NN_name_test.cpp, below the current folder:
+#
+#   solution_NN        the reference as a library; part of the library `attn`
+#   lesson_NN          the checks linked with the learner's files
+#   solution_NN_test   the same checks linked with the reference
+#
+# The test source is compiled once, into an object library that both programs link. REQUIRES names earlier lessons whose
+# solutions this one is built on: never the learner's own earlier files, so that lessons can be done in any order.
+#
+# In ctest: lesson.NN_name.Suite.Check for the learner; solution.NN_name.Suite.Check and the gate's tests for authors.
+include(GoogleTest)
+include(AddMistakes)
+
+add_library(attn INTERFACE)
+set_property(GLOBAL PROPERTY ATTN_SOURCE_ROOT ${PROJECT_SOURCE_DIR})
+
+function(add_lesson name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NOT_IN_CTEST" "" "REQUIRES")
+  string(REGEX MATCH "^[0-9][0-9]" number ${name})
+  set(root ${CMAKE_CURRENT_SOURCE_DIR})
+  set(test_source ${root}/tests/${name}_test.cpp)
+  file(GLOB stubs ${root}/lessons/${name}/*.cpp)
+  file(GLOB solutions ${root}/solutions/${name}/*.cpp)
+  if(NOT number OR NOT stubs OR NOT solutions OR NOT EXISTS ${test_source})
+    message(FATAL_ERROR "add_lesson(${name}): expected a name like 07_heads, stubs in lessons/${name}/*.cpp, "
+                        "solutions in solutions/${name}/*.cpp and the checks in tests/${name}_test.cpp")
+  endif()
+  set(required)
+  foreach(lesson IN LISTS arg_REQUIRES)
+    string(SUBSTRING ${lesson} 0 2 required_number)
+    list(APPEND required solution_${required_number})
+  endforeach()
+
+  add_library(solution_${number} STATIC ${solutions})
+  target_link_libraries(solution_${number} PUBLIC attn_contract ${required} PRIVATE attn_warnings)
+  target_precompile_headers(solution_${number} REUSE_FROM attn_pch)
+  target_link_libraries(attn INTERFACE solution_${number})
+
+  add_library(checks_${number} OBJECT ${test_source})
+  target_link_libraries(checks_${number} PRIVATE attn_test_support attn_warnings)
+  target_precompile_headers(checks_${number} REUSE_FROM attn_pch_tests)
+
+  add_executable(lesson_${number} ${stubs} $<TARGET_OBJECTS:checks_${number}>)
+  target_link_libraries(lesson_${number} PRIVATE attn_test_support ${required} attn_learner_warnings)
+  target_precompile_headers(lesson_${number} REUSE_FROM attn_pch)
+  if(ATTN_AUTHORING)
+    target_compile_options(lesson_${number} PRIVATE -Werror)  # every stub compiles clean
+  endif()
+
+  add_executable(solution_${number}_test $<TARGET_OBJECTS:checks_${number}>)
+  target_link_libraries(solution_${number}_test PRIVATE solution_${number} attn_test_support)
+
+  if(ATTN_AUTHORING AND ATTN_MISTAKES)
+    add_mistakes(${name} ROOT ${root} REQUIRES ${required})
+  endif()
+  if(NOT arg_NOT_IN_CTEST)
+    _attn_register_checks(${name} ${number} ${test_source})
+    if(ATTN_AUTHORING)
+      _attn_register_gate(${name} ${number} ${root})
+    endif()
+  endif()
+endfunction()
+
+# The checks in ctest. They are found by reading the source, so that building never runs a learner's program; and
+# ctest builds the learner's program first, so that no verdict is about an older file.
+function(_attn_register_checks name number test_source)
+  add_test(NAME lesson.${name}.build COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --target lesson_${number})
+  set_tests_properties(lesson.${name}.build PROPERTIES FIXTURES_SETUP built_${number} RESOURCE_LOCK build_folder)
+  gtest_add_tests(TARGET lesson_${number} SOURCES ${test_source} TEST_PREFIX lesson.${name}. TEST_LIST checks)
+  set_tests_properties(${checks} PROPERTIES FIXTURES_REQUIRED built_${number} TIMEOUT 60)
+
+  gtest_add_tests(TARGET solution_${number}_test SOURCES ${test_source} TEST_PREFIX solution.${name}. TEST_LIST checks)
+  set_tests_properties(${checks} PROPERTIES TIMEOUT 60)
+endfunction()
+
+# The gate's promises about one lesson (tools/learn/gate.hpp says what each one judges).
+function(_attn_register_gate name number root)
+  set(gate learn --root ${root} gate)
+  add_test(NAME stub.${name} COMMAND ${gate} stub ${name} --program $<TARGET_FILE:lesson_${number}>)
+  add_test(NAME golden.${name} COMMAND ${gate} golden ${name})
+  add_test(NAME chapter.${name} COMMAND ${gate} chapter ${name})
+endfunction()

@@ -1,0 +1,60 @@
+# Packages, wrapped once as targets, and what every target of ours is compiled with.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+find_package(Armadillo REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(GTest REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_library(ATTN_OPENBLAS openblas REQUIRED)
+
+# Armadillo calls OpenBLAS directly: without its wrapper library a program starts in milliseconds.
+add_library(attn_armadillo INTERFACE)
+target_include_directories(attn_armadillo SYSTEM INTERFACE ${ARMADILLO_INCLUDE_DIRS})
+target_compile_definitions(attn_armadillo INTERFACE ARMA_DONT_USE_WRAPPER)
+target_link_libraries(attn_armadillo INTERFACE ${ATTN_OPENBLAS})
+
+# The contracts in include/attn.
+add_library(attn_contract INTERFACE)
+target_include_directories(attn_contract INTERFACE ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(attn_contract INTERFACE attn_armadillo)
+
+# Warnings: errors in our own code, only shown in the learner's. (-Wpedantic has to be the same for a precompiled header.)
+add_library(attn_learner_warnings INTERFACE)
+target_compile_options(attn_learner_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wno-unused-parameter)
+add_library(attn_warnings INTERFACE)
+target_compile_options(attn_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+
+if(ATTN_SANITIZE)
+  add_compile_options(-fsanitize=${ATTN_SANITIZE} -fno-sanitize-recover=undefined)
+  add_link_options(-fsanitize=${ATTN_SANITIZE})
+endif()
+
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  add_compile_options(-fpch-instantiate-templates)
+endif()
+
+# A quick linker, where there is one, saves up to 0.4 s each time (sanitizers want the default one).
+if(NOT ATTN_SANITIZE)
+  find_program(ATTN_LLD ld.lld)
+  find_program(ATTN_GOLD ld.gold)
+  if(ATTN_LLD)
+    add_link_options(-fuse-ld=lld)
+  elseif(ATTN_GOLD)
+    add_link_options(-fuse-ld=gold)
+  endif()
+endif()
+
+# Two shared precompiled headers: the learner's file compiles in well under a second, and sees no test headers.
+set(pch ${CMAKE_CURRENT_LIST_DIR}/pch)
+add_library(attn_armadillo_templates STATIC ${pch}/armadillo_templates.cpp)
+target_link_libraries(attn_armadillo_templates PUBLIC attn_armadillo)
+target_link_libraries(attn_contract INTERFACE attn_armadillo_templates)
+
+add_library(attn_pch OBJECT ${pch}/pch.cpp)
+target_link_libraries(attn_pch PRIVATE attn_contract attn_learner_warnings)
+target_precompile_headers(attn_pch PRIVATE ${pch}/pch.hpp)
+add_library(attn_pch_tests OBJECT ${pch}/pch.cpp)
+target_link_libraries(attn_pch_tests PRIVATE attn_contract GTest::gmock attn_learner_warnings)
+target_precompile_headers(attn_pch_tests PRIVATE ${pch}/pch.hpp <gmock/gmock.h> <gtest/gtest.h>)

@@ -1,0 +1,2 @@
+#define ATTN_INSTANTIATE
+#include "armadillo_templates.hpp"

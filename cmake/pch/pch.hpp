@@ -1,0 +1,7 @@
+#pragma once
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "armadillo_templates.hpp"

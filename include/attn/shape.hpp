@@ -1,0 +1,82 @@
+#pragma once
+
+#include <armadillo>
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+
+namespace attn {
+
+/// The size of an axis that may have any length but zero.
+inline constexpr arma::uword any_size = 0;
+
+/// One axis of a matrix or cube: its letter from docs/conventions.md, and its size.
+/// Rows come first, then columns, then slices: `{{"L"}, {"E", 3}, {"B"}}` is L x 3 x B.
+struct Axis {
+  std::string name;
+  arma::uword size = any_size;
+};
+
+/// "4 x 3": rows x columns.
+inline std::string shape_text(const arma::mat& x) {
+  return std::to_string(x.n_rows) + " x " + std::to_string(x.n_cols);
+}
+
+/// "4 x 3 x 2": rows x columns x slices.
+inline std::string shape_text(const arma::cube& x) {
+  return std::to_string(x.n_rows) + " x " + std::to_string(x.n_cols) + " x " + std::to_string(x.n_slices);
+}
+
+/// The shape that is wanted, in words: "L x 3 x B".
+inline std::string shape_text(std::initializer_list<Axis> axes) {
+  std::string text;
+  for (const Axis& axis : axes) {
+    if (!text.empty()) text += " x ";
+    text += axis.size == any_size ? axis.name : std::to_string(axis.size);
+  }
+  return text;
+}
+
+/// Checks a size that is given as a number, and returns it: `proj(require_positive("dim", dim), 3 * dim)`.
+///
+/// @throws std::invalid_argument "dim is 0, expected at least 1".
+inline arma::uword require_positive(const std::string& name, arma::uword value) {
+  if (value == 0) throw std::invalid_argument(name + " is 0, expected at least 1");
+  return value;
+}
+
+namespace detail {
+
+inline void require_sizes(const std::string& name, const std::string& actual_text,
+                          std::initializer_list<arma::uword> actual, std::initializer_list<Axis> expected) {
+  bool fits = actual.size() == expected.size();
+  auto size = actual.begin();
+  for (const Axis& axis : expected) {
+    if (!fits) break;
+    fits = *size != 0 && (axis.size == any_size || *size == axis.size);
+    ++size;
+  }
+  if (!fits) {
+    throw std::invalid_argument(name + " is " + actual_text + ", expected " + shape_text(expected) +
+                                " (no size may be 0)");
+  }
+}
+
+}  // namespace detail
+
+/// Checks the shape of a matrix: `require_shape("scores", scores, {{"L"}, {"S"}})`.
+///
+/// @throws std::invalid_argument "x is 4 x 5, expected L x 3 (no size may be 0)" when a given size differs or any size
+///         is zero.
+inline void require_shape(const std::string& name, const arma::mat& x, std::initializer_list<Axis> expected) {
+  detail::require_sizes(name, shape_text(x), {x.n_rows, x.n_cols}, expected);
+}
+
+/// Checks the shape of a cube: `require_shape("X", X, {{"L"}, {"E", dim}, {"B"}})`.
+///
+/// @throws std::invalid_argument "X is 4 x 5 x 2, expected L x 3 x B (no size may be 0)" likewise.
+inline void require_shape(const std::string& name, const arma::cube& x, std::initializer_list<Axis> expected) {
+  detail::require_sizes(name, shape_text(x), {x.n_rows, x.n_cols, x.n_slices}, expected);
+}
+
+}  // namespace attn

@@ -1,0 +1,204 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <armadillo>
+#include <cmath>
+
+#include "attn/linear.hpp"
+#include "attn/softmax.hpp"
+#include "support/golden.hpp"
+#include "support/matchers.hpp"
+#include "support/oracles.hpp"
+
+namespace attn::testing {
+namespace {
+
+// ------------------------------------------------------------------------------------ softmax of a matrix, 00.1
+
+TEST(SoftmaxMatrix, KeepsTheShape) {
+  EXPECT_THAT(softmax_rows(arma::mat(4, 5, arma::fill::randn)), HasShape({{"L", 4}, {"S", 5}}));
+}
+
+TEST(SoftmaxMatrix, GivesTheTwoByTwoWorkedByHand) {
+  const GoldenCase golden = load_golden("softmax_by_hand");
+  EXPECT_THAT(softmax_rows(arma::mat{{1, 0}, {2, 4}}), Matches(golden.expected("weights")));
+}
+
+TEST(SoftmaxMatrix, MakesRowsThatSumToOne) {
+  const GoldenCase golden = load_golden("softmax_matrix");
+  EXPECT_THAT(softmax_rows(golden.mat("scores")), RowsSumToOne());
+}
+
+TEST(SoftmaxMatrix, DoesNotChangeWhenARowIsShifted) {
+  const arma::mat scores = load_golden("softmax_matrix").mat("scores");
+  arma::mat shifted = scores;
+  shifted.each_col() += arma::vec{3, -2, 0.5, 7};
+  EXPECT_THAT(softmax_rows(shifted), IsNear(softmax_rows(scores), {"L", "S"}))
+      << likely("adding one number to all scores of a row must change nothing in that row");
+}
+
+TEST(SoftmaxMatrix, EqualsPyTorch) {
+  const GoldenCase golden = load_golden("softmax_matrix");
+  EXPECT_THAT(softmax_rows(golden.mat("scores")), Matches(golden.expected("weights")));
+}
+
+TEST(SoftmaxMatrix, StandsScoresFarFromZero) {
+  const GoldenCase golden = load_golden("softmax_far_from_zero");
+  EXPECT_THAT(softmax_rows(golden.mat("scores")), Matches(golden.expected("weights")));
+}
+
+TEST(SoftmaxMatrix, GivesOneForASingleColumn) {
+  EXPECT_THAT(softmax_rows(arma::mat(3, 1, arma::fill::randn)), IsNear(arma::mat(3, 1, arma::fill::ones), {"L", "S"}));
+}
+
+TEST(SoftmaxMatrix, RejectsASizeOfZero) {
+  EXPECT_THAT([] { softmax_rows(arma::mat()); }, RejectsArgument({"scores", "0 x 0"}));
+  EXPECT_THAT([] { softmax_rows(arma::mat(3, 0)); }, RejectsArgument({"scores", "3 x 0"}));
+  EXPECT_THAT([] { softmax_rows(arma::mat(0, 4)); }, RejectsArgument({"scores", "0 x 4"}));
+}
+
+// -------------------------------------------------------------------------------------- softmax of a cube, 00.2
+
+TEST(SoftmaxCube, KeepsTheShape) {
+  EXPECT_THAT(softmax_rows(arma::cube(4, 3, 2, arma::fill::randn)), HasShape({{"L", 4}, {"S", 3}, {"B", 2}}));
+}
+
+TEST(SoftmaxCube, EqualsPyTorch) {
+  const GoldenCase golden = load_golden("softmax_cube");
+  EXPECT_THAT(softmax_rows(golden.cube("scores")), Matches(golden.expected("weights")));
+}
+
+TEST(SoftmaxCube, EqualsTheDefinitionForOtherSizes) {
+  for (const arma::SizeCube size : {arma::SizeCube(1, 6, 2), arma::SizeCube(5, 1, 3), arma::SizeCube(7, 2, 1)}) {
+    const arma::cube scores(size, arma::fill::randn);
+    EXPECT_THAT(softmax_rows(scores), IsNear(naive_softmax_rows(scores), {"L", "S", "B"}));
+  }
+}
+
+TEST(SoftmaxCube, RejectsASizeOfZero) {
+  EXPECT_THAT([] { softmax_rows(arma::cube(4, 3, 0)); }, RejectsArgument({"scores", "4 x 3 x 0"}));
+  EXPECT_THAT([] { softmax_rows(arma::cube(4, 0, 2)); }, RejectsArgument({"scores", "4 x 0 x 2"}));
+  EXPECT_THAT([] { softmax_rows(arma::cube(0, 3, 2)); }, RejectsArgument({"scores", "0 x 3 x 2"}));
+}
+
+// ---------------------------------------------------------------------------------------- a new linear layer, 00.3
+
+TEST(LinearInit, HasAWeightOfInTimesOut) {
+  const Linear layer(3, 5);
+  EXPECT_THAT(layer.weight, HasShape({{"in", 3}, {"out", 5}}));
+  EXPECT_THAT(arma::mat(layer.bias), HasShape({{"1", 1}, {"out", 5}}));
+}
+
+TEST(LinearInit, HasNoBiasWhenNoneIsWanted) {
+  const Linear layer(3, 5, false);
+  EXPECT_THAT(layer.weight, HasShape({{"in", 3}, {"out", 5}}));
+  EXPECT_TRUE(layer.bias.is_empty()) << diagnosis_mark << likely_mistake("bias_always");
+}
+
+// 20,000 draws from (-b, b): none reaches b, the largest comes within 1 % of it, and the mean is near 0.
+TEST(LinearInit, DrawsUniformlyFromTheBound) {
+  arma::arma_rng::set_seed(1);
+  const Linear layer(100, 200);
+  for (const arma::mat& drawn : {layer.weight, arma::mat(layer.bias)}) {
+    const double bound = 1 / std::sqrt(100.0);
+    const bool is_weight = drawn.n_rows > 1;
+    EXPECT_LE(arma::abs(drawn).max(), bound)
+        << diagnosis_mark
+        << line("value", "the largest number is " + std::to_string(arma::abs(drawn).max()) +
+                             ", want less than 1/sqrt(in) = " + std::to_string(bound));
+    EXPECT_GE(arma::abs(drawn).max(), (is_weight ? 0.99 : 0.9) * bound)
+        << diagnosis_mark
+        << line("value", "the largest number is " + std::to_string(arma::abs(drawn).max()) +
+                             ", want nearly 1/sqrt(in) = " + std::to_string(bound))
+        << likely_mistake("bound_without_root");
+    EXPECT_LT(drawn.min(), -0.9 * bound) << diagnosis_mark
+                                         << line("value", "the smallest number is " + std::to_string(drawn.min()) +
+                                                              ", want nearly -1/sqrt(in) = " + std::to_string(-bound))
+                                         << (drawn.min() >= 0 ? likely_mistake("only_positive") : "");
+    // A uniform variable on (-b, b) has the standard deviation b / sqrt(3).
+    EXPECT_NEAR(arma::stddev(arma::vectorise(drawn)), bound / std::sqrt(3.0), 0.1 * bound)
+        << diagnosis_mark << line("value", "the numbers are not spread evenly between -1/sqrt(in) and 1/sqrt(in)");
+  }
+}
+
+TEST(LinearInit, RepeatsItselfForTheSameSeed) {
+  arma::arma_rng::set_seed(7);
+  const Linear first(3, 5);
+  const Linear second(3, 5);
+  arma::arma_rng::set_seed(7);
+  const Linear again(3, 5);
+  EXPECT_THAT(again.weight, IsNear(first.weight, {"in", "out"}))
+      << likely("the numbers must come from Armadillo's generator (arma::randu), which the check seeds");
+  EXPECT_FALSE(arma::approx_equal(second.weight, first.weight, "absdiff", 1e-12))
+      << diagnosis_mark << line("value", "two new layers have the same weight")
+      << likely("the layer seeds the generator itself; leave that to the caller");
+}
+
+TEST(LinearInit, RejectsASizeOfZero) {
+  EXPECT_THAT([] { Linear(0, 5); }, RejectsArgument({"in", "0"}));
+  EXPECT_THAT([] { Linear(3, 0); }, RejectsArgument({"out", "0"}));
+}
+
+// ------------------------------------------------------------------------------------ applied to a matrix, 00.4
+
+TEST(LinearMatrix, TurnsInColumnsIntoOutColumns) {
+  EXPECT_THAT(Linear(3, 5)(arma::mat(4, 3, arma::fill::randn)), HasShape({{"L", 4}, {"out", 5}}));
+}
+
+TEST(LinearMatrix, GivesTheTwoByTwoWorkedByHand) {
+  const GoldenCase golden = load_golden("linear_by_hand");
+  Linear layer(2, 2);
+  layer.weight = {{1, -1}, {2, 0.5}};
+  layer.bias = {0.5, -1};
+  EXPECT_THAT(layer(arma::mat{{1, 2}, {3, 4}}), Matches(golden.expected("y")));
+}
+
+TEST(LinearMatrix, EqualsPyTorch) {
+  const GoldenCase golden = load_golden("linear_matrix");
+  EXPECT_THAT(golden.linear("layer")(golden.mat("x")), Matches(golden.expected("y")));
+}
+
+TEST(LinearMatrix, WorksWithoutABias) {
+  const GoldenCase golden = load_golden("linear_without_bias");
+  EXPECT_THAT(golden.linear("layer")(golden.mat("x")), Matches(golden.expected("y")));
+}
+
+TEST(LinearMatrix, RejectsTheWrongWidth) {
+  const Linear layer(3, 5);
+  EXPECT_THAT([&] { layer(arma::mat(4, 6, arma::fill::zeros)); }, RejectsArgument({"x", "4 x 6", "3"}));
+  EXPECT_THAT([&] { layer(arma::mat(3, 4, arma::fill::zeros)); }, RejectsArgument({"x", "3 x 4", "3"}));
+  EXPECT_THAT([&] { layer(arma::mat()); }, RejectsArgument({"x", "0 x 0"}));
+  EXPECT_THAT([&] { layer(arma::mat(0, 3)); }, RejectsArgument({"x", "0 x 3"}));
+}
+
+// -------------------------------------------------------------------------------------- applied to a cube, 00.5
+
+TEST(LinearCube, TurnsInColumnsIntoOutColumns) {
+  EXPECT_THAT(Linear(3, 5)(arma::cube(4, 3, 2, arma::fill::randn)), HasShape({{"L", 4}, {"out", 5}, {"B", 2}}));
+}
+
+TEST(LinearCube, EqualsPyTorch) {
+  const GoldenCase golden = load_golden("linear_cube");
+  EXPECT_THAT(golden.linear("layer")(golden.cube("x")), Matches(golden.expected("y")));
+}
+
+TEST(LinearCube, EqualsTheDefinitionForOtherSizes) {
+  for (const arma::SizeCube size : {arma::SizeCube(1, 6, 2), arma::SizeCube(5, 1, 3), arma::SizeCube(7, 2, 1)}) {
+    const arma::cube x(size, arma::fill::randn);
+    for (const bool with_bias : {true, false}) {
+      const Linear layer(x.n_cols, 4, with_bias);
+      EXPECT_THAT(layer(x), IsNear(naive_linear(x, layer.weight, layer.bias), {"L", "out", "B"}));
+    }
+  }
+}
+
+TEST(LinearCube, RejectsTheWrongWidth) {
+  const Linear layer(3, 5);
+  EXPECT_THAT([&] { layer(arma::cube(4, 6, 2, arma::fill::zeros)); }, RejectsArgument({"x", "4 x 6 x 2", "3"}));
+  EXPECT_THAT([&] { layer(arma::cube()); }, RejectsArgument({"x", "0 x 0 x 0"}));
+  EXPECT_THAT([&] { layer(arma::cube(4, 3, 0)); }, RejectsArgument({"x", "4 x 3 x 0"}));
+  EXPECT_THAT([&] { layer(arma::cube(0, 3, 2)); }, RejectsArgument({"x", "0 x 3 x 2"}));
+}
+
+}  // namespace
+}  // namespace attn::testing

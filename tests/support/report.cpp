@@ -1,0 +1,167 @@
+#include "support/report.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "support/diagnosis.hpp"
+
+namespace attn::testing {
+
+namespace {
+
+using State = CheckResult::State;
+
+/// Every line of `text` behind a label, the first line beside it.
+std::string block(const std::string& label, const std::string& text) {
+  std::string lines;
+  std::istringstream in(text);
+  for (std::string row; std::getline(in, row);) lines += line(lines.empty() ? label : "", row);
+  return lines;
+}
+
+/// The text between the quotes of GoogleTest's "C++ exception with description "..." thrown in the test body."
+std::string thrown_text(const std::string& message) {
+  const std::string opening = "exception with description \"";
+  const auto begin = message.find(opening);
+  if (begin == std::string::npos) return {};
+  const auto end = message.rfind("\" thrown in ");
+  if (end == std::string::npos) return {};
+  return message.substr(begin + opening.size(), end - begin - opening.size());
+}
+
+std::string describe_message(const std::string& message, State state) {
+  if (state == State::ended || state == State::stopped) return block("ended", message);
+  if (const auto mark = message.find(diagnosis_mark); mark != std::string::npos) return message.substr(mark + 1);
+  if (const std::string thrown = thrown_text(message); !thrown.empty()) {
+    if (state == State::not_written) return block("todo", thrown);
+    if (thrown == "std::bad_alloc" || thrown.find("out of memory") != std::string::npos) {
+      return block("threw", thrown + ": it asked for more memory than a check may use");
+    }
+    return block("threw", thrown);
+  }
+  if (message.find("Unknown C++ exception") != std::string::npos) {
+    return block("threw", "something that is not a std::exception");
+  }
+  return block("check", message);
+}
+
+std::string printed_lines(const CheckResult& result) {
+  constexpr std::size_t most_lines = 12;
+  std::istringstream in(result.printed);
+  std::string shown;
+  std::size_t lines = 0;
+  std::size_t bytes = 0;
+  for (std::string row; lines < most_lines && std::getline(in, row); ++lines) {
+    bytes += row.size() + 1;
+    shown += line(lines == 0 ? "printed" : "", row);
+  }
+  if (bytes < result.printed_bytes) shown += line("", "... " + std::to_string(result.printed_bytes) + " bytes in all");
+  return shown;
+}
+
+/// The expression that a failed EXPECT_THAT looked at, as one line; empty for other messages.
+std::string judged_expression(const std::string& message) {
+  const std::string opening = "Value of: ";
+  const auto end = message.find("\nExpected: ");
+  if (message.rfind(opening, 0) != 0 || end == std::string::npos) return {};
+  const std::string expression = message.substr(opening.size(), end - opening.size());
+  return expression.front() == '[' ? "" : line("of", expression);  // not a lambda
+}
+
+/// The lines between the headline and the place. The first failed assertion says enough.
+std::string reasons(const CheckResult& result) {
+  if (result.messages.empty()) return {};
+  const std::string& first = result.messages.front();
+  return judged_expression(first) + describe_message(first, result.state);
+}
+
+/// The first of the reasons, short enough for a list.
+std::string first_reason(const CheckResult& result) {
+  const std::string all = reasons(result);
+  std::istringstream in(all);
+  std::string row;
+  while (std::getline(in, row)) {
+    const auto begin = row.find_first_not_of(' ');
+    const bool leads_to_it = row.rfind("  of ", 0) == 0 || row.rfind("   ok") == row.size() - 5;
+    if (begin == std::string::npos || leads_to_it) continue;
+    return row.substr(begin);
+  }
+  return {};
+}
+
+/// Tasks that are not written yet, each once, as "TODO(01.2) lessons/.../file.cpp:31".
+std::set<std::string> open_tasks(const std::vector<CheckResult>& results) {
+  std::set<std::string> tasks;
+  for (const auto& result : results) {
+    if (result.state != State::not_written) continue;
+    for (const auto& message : result.messages) {
+      const std::string text = thrown_text(message);
+      const auto middle = text.find(" is not written yet: ");
+      if (text.rfind("TODO(", 0) == 0 && middle != std::string::npos) {
+        tasks.insert(text.substr(0, middle) + "  " + text.substr(middle + 21));
+      }
+    }
+  }
+  return tasks;
+}
+
+/// What another failing check says it is, where the first cannot tell.
+std::string likely_elsewhere(const std::vector<CheckResult>& results, const CheckResult& first) {
+  const std::string label = line("likely", "");
+  if (reasons(first).find(label) != std::string::npos) return {};
+  for (const auto& result : results) {
+    const std::string text = reasons(result);
+    const auto begin = text.find(label);
+    if (begin != std::string::npos) return text.substr(begin, text.find('\n', begin + 1) - begin);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string describe(const CheckResult& result, const course::Lesson& lesson, const std::string& told_elsewhere) {
+  const std::string head = lesson.title() + " · " + result.full_name();
+  if (result.passed()) return "✓ " + head + "\n";
+  std::string text = "✗ " + head + reasons(result) + told_elsewhere + printed_lines(result);
+  if (result.state != State::not_written) text += line("where", lesson.judged_file(result.suite));
+  return text + line("hint", "./learn hint " + lesson.number()) + "\n";
+}
+
+std::string describe_all(const std::vector<CheckResult>& results, const course::Lesson& lesson) {
+  const auto passed = std::count_if(results.begin(), results.end(), [](const auto& r) { return r.passed(); });
+  const std::string counts = std::to_string(passed) + " of " + std::to_string(results.size()) + " checks passed";
+  const auto first = std::find_if(results.begin(), results.end(), [](const auto& r) { return !r.passed(); });
+  if (first == results.end()) return "✓ " + lesson.title() + ": " + counts + "\n";
+
+  std::string text = describe(*first, lesson, likely_elsewhere(results, *first));
+  const auto tasks = open_tasks(results);
+  std::string others;
+  for (auto result = first + 1; result != results.end(); ++result) {
+    if (result->passed() || result->state == State::not_written) continue;
+    others += "\n  ✗ " + result->full_name() + "\n      " + first_reason(*result);
+  }
+  if (!others.empty()) text += "\nalso failing" + others + "\n";
+  if (!tasks.empty()) {
+    text += "\nnot written yet";
+    for (const auto& task : tasks) text += "\n  " + task;
+    text += "\n";
+  }
+  return text + "\n" + lesson.title() + ": " + counts + "\n";
+}
+
+nlohmann::json to_json(const std::vector<CheckResult>& results, const course::Lesson& lesson) {
+  nlohmann::json checks = nlohmann::json::array();
+  int passed = 0;
+  for (const auto& result : results) {
+    static const char* const names[] = {"passed", "failed", "not_written", "ended", "stopped"};
+    checks.push_back({{"name", result.full_name()},
+                      {"state", names[static_cast<int>(result.state)]},
+                      {"text", result.passed() ? "" : describe(result, lesson)}});
+    passed += result.passed() ? 1 : 0;
+  }
+  return {{"lesson", lesson.name}, {"passed", passed}, {"total", results.size()}, {"checks", checks}};
+}
+
+}  // namespace attn::testing

@@ -1,0 +1,147 @@
+#include "learn/lesson.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+#include <stdexcept>
+
+namespace attn::course {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string camel_case(const std::string& snake) {
+  std::string camel;
+  bool upper = true;
+  for (const char c : snake) {
+    if (c == '_') {
+      upper = true;
+    } else {
+      camel += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+      upper = false;
+    }
+  }
+  return camel;
+}
+
+bool begins_with(const std::string& text, const std::string& beginning) { return text.rfind(beginning, 0) == 0; }
+
+std::string trimmed(const std::string& text) {
+  const auto begin = text.find_first_not_of(" \n");
+  if (begin == std::string::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \n") - begin + 1);
+}
+
+}  // namespace
+
+std::string Lesson::number() const { return name.substr(0, name.find('_')); }
+
+std::string Lesson::title() const { return number() + " " + name.substr(name.find('_') + 1); }
+
+std::vector<std::string> Lesson::stub_files() const {
+  std::vector<std::string> files;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(folder(), missing)) {
+    const auto extension = entry.path().extension();
+    if (extension == ".cpp" || extension == ".hpp") {
+      files.push_back("lessons/" + name + "/" + entry.path().filename().string());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string Lesson::judged_file(const std::string& suite) const {
+  const auto files = stub_files();
+  for (const auto& file : files) {
+    const std::string concept_name = camel_case(fs::path(file).stem().string());
+    if (begins_with(suite, concept_name) || begins_with(concept_name, suite)) return file;
+  }
+  return files.size() == 1 ? files.front() : "lessons/" + name;
+}
+
+std::string Lesson::subject() const {
+  std::ifstream in(chapter_file());
+  std::string heading;
+  std::getline(in, heading);
+  return std::regex_replace(heading, std::regex("^# *[0-9]* *[·:.-]* *"), "");
+}
+
+std::vector<Task> Lesson::tasks() const {
+  std::vector<Task> tasks;
+  std::istringstream in(read_file(hints_file()));
+  const std::regex task_heading("## ([0-9]{2}\\.[0-9]+) (.+)");
+  for (std::string row; std::getline(in, row);) {
+    std::smatch match;
+    if (std::regex_match(row, match, task_heading)) {
+      tasks.push_back({match[1], match[2], {}});
+    } else if (begins_with(row, "### ")) {
+      if (tasks.empty())
+        throw std::runtime_error(hints_file().string() + ": a level before the first \"## NN.n task\"");
+      tasks.back().levels.emplace_back();
+    } else if (!tasks.empty() && !tasks.back().levels.empty()) {
+      tasks.back().levels.back() += row + "\n";
+    }
+  }
+  for (Task& task : tasks) {
+    for (std::string& level : task.levels) level = trimmed(level);
+  }
+  return tasks;
+}
+
+std::vector<Mistake> Lesson::mistakes() const {
+  std::vector<Mistake> mistakes;
+  try {
+    const auto catalogue = nlohmann::json::parse(read_file(mistakes_file()));
+    for (const auto& entry : catalogue.at("mistakes")) {
+      mistakes.push_back({entry.at("id"), entry.at("says"), entry.at("file"), entry.at("find"), entry.at("replace"),
+                          entry.value("named", true), entry.value("why", "")});
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw std::runtime_error(mistakes_file().string() + ": " + error.what());
+  }
+  return mistakes;
+}
+
+Lesson lesson_of(const fs::path& test_source) {
+  std::string name = test_source.stem().string();
+  if (const auto suffix = name.rfind("_test"); suffix != std::string::npos) name.erase(suffix);
+  return {test_source.parent_path().parent_path(), name};
+}
+
+std::vector<Lesson> find_lessons(const fs::path& root) {
+  std::vector<Lesson> lessons;
+  const std::regex lesson_name("[0-9]{2}_[a-z0-9_]+");
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(root / "lessons", missing)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_directory() && std::regex_match(name, lesson_name)) lessons.push_back({root, name});
+  }
+  std::sort(lessons.begin(), lessons.end(), [](const Lesson& a, const Lesson& b) { return a.name < b.name; });
+  return lessons;
+}
+
+Lesson find_lesson(const fs::path& root, const std::string& wanted) {
+  std::string known;
+  for (const Lesson& lesson : find_lessons(root)) {
+    const std::string number = lesson.number();
+    const std::string short_name = lesson.name.substr(lesson.name.find('_') + 1);
+    if (wanted == lesson.name || wanted == number || wanted == short_name || "0" + wanted == number) return lesson;
+    known += "\n  " + lesson.title();
+  }
+  throw std::invalid_argument("there is no lesson \"" + wanted + "\"; name one by its number:" + known);
+}
+
+std::string read_file(const fs::path& file) {
+  std::ifstream in(file);
+  if (!in || fs::is_directory(file)) throw std::runtime_error("cannot read " + file.string());
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+}  // namespace attn::course

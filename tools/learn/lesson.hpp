@@ -1,0 +1,74 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+/// What the course knows about its lessons: read from the lessons themselves, so that nothing is listed twice. Used by
+/// the command-line tool and by the main of every lesson's checks.
+namespace attn::course {
+
+/// A well-known wrong answer: an entry of tests/mistakes/NN_name.json.
+struct Mistake {
+  std::string id;
+  std::string says;     ///< one sentence to the learner
+  std::string file;     ///< of the solution
+  std::string find;     ///< occurs there exactly once
+  std::string replace;  ///< makes the mistake
+  bool named = true;    ///< false: values alone cannot tell it; `why` says why
+  std::string why;
+};
+
+/// One task of a lesson and its hints, from hints.md.
+struct Task {
+  std::string id;  ///< "01.2"
+  std::string title;
+  std::vector<std::string> levels;  ///< a question, the idea, almost the line
+};
+
+/// Where the pieces of one lesson are, and what is in them.
+struct Lesson {
+  std::filesystem::path root;  ///< the course's folder
+  std::string name;            ///< "01_self_attention_v1"
+
+  std::string number() const;  ///< "01"
+  std::string title() const;   ///< "01 self_attention_v1"
+
+  std::filesystem::path folder() const { return root / "lessons" / name; }
+  std::filesystem::path solution_folder() const { return root / "solutions" / name; }
+  std::filesystem::path chapter_file() const { return folder() / "README.md"; }
+  std::filesystem::path hints_file() const { return folder() / "hints.md"; }
+  std::filesystem::path test_file() const { return root / "tests" / (name + "_test.cpp"); }
+  std::filesystem::path golden_file() const { return root / "tests" / "golden" / (name + ".json"); }
+  std::filesystem::path mistakes_file() const { return root / "tests" / "mistakes" / (name + ".json"); }
+
+  /// The files that the learner edits, in order, as the learner sees them ("lessons/00_warm_up/linear.cpp").
+  std::vector<std::string> stub_files() const;
+
+  /// The file that a suite of checks judges: the stub whose name in CamelCase begins the suite's name or is begun by
+  /// it, or the lesson's only stub, or else the lesson's folder.
+  std::string judged_file(const std::string& suite) const;
+
+  /// The chapter's first heading, without the number.
+  std::string subject() const;
+
+  /// @throws std::runtime_error naming the file when it cannot be read or is not as it should be.
+  std::vector<Task> tasks() const;
+  std::vector<Mistake> mistakes() const;
+};
+
+/// @param test_source .../tests/NN_name_test.cpp
+Lesson lesson_of(const std::filesystem::path& test_source);
+
+/// All lessons of a course, by number.
+std::vector<Lesson> find_lessons(const std::filesystem::path& root);
+
+/// A lesson by "1", "01", "self_attention_v1" or "01_self_attention_v1".
+/// @throws std::invalid_argument naming what was asked for and which lessons there are.
+Lesson find_lesson(const std::filesystem::path& root, const std::string& wanted);
+
+/// The whole of a text file.
+/// @throws std::runtime_error naming the file.
+std::string read_file(const std::filesystem::path& file);
+
+}  // namespace attn::course
