@@ -1,4 +1,4 @@
-# add_lesson(NN_name [REQUIRES NN_name...])
+# add_lesson(NN_name [NOT_IN_CTEST] [REQUIRES NN_name...])
 #
 # Makes of lessons/NN_name, solutions/NN_name and tests/NN_name_test.cpp, below the current folder:
 #
@@ -9,12 +9,13 @@
 # The test source is compiled once, into an object library that both programs link. REQUIRES names earlier lessons whose
 # solutions this one is built on: never the learner's own earlier files, so that lessons can be done in any order.
 #
+# NOT_IN_CTEST builds a lesson without making it part of the course: the tests of the gate plant such lessons.
+#
 # In ctest: lesson.NN_name.Suite.Check for the learner; solution.NN_name.Suite.Check and the gate's tests for authors.
 include(GoogleTest)
 include(AddMistakes)
 
 add_library(attn INTERFACE)
-set_property(GLOBAL PROPERTY ATTN_SOURCE_ROOT ${PROJECT_SOURCE_DIR})
 
 function(add_lesson name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "NOT_IN_CTEST" "" "REQUIRES")
@@ -36,24 +37,30 @@ function(add_lesson name)
   add_library(solution_${number} STATIC ${solutions})
   target_link_libraries(solution_${number} PUBLIC attn_contract ${required} PRIVATE attn_warnings)
   target_precompile_headers(solution_${number} REUSE_FROM attn_pch)
-  target_link_libraries(attn INTERFACE solution_${number})
+  if(NOT arg_NOT_IN_CTEST)
+    target_link_libraries(attn INTERFACE solution_${number})
+  endif()
 
   add_library(checks_${number} OBJECT ${test_source})
   target_link_libraries(checks_${number} PRIVATE attn_test_support attn_warnings)
   target_precompile_headers(checks_${number} REUSE_FROM attn_pch_tests)
 
   add_executable(lesson_${number} ${stubs} $<TARGET_OBJECTS:checks_${number}>)
-  target_link_libraries(lesson_${number} PRIVATE attn_test_support ${required} attn_learner_warnings)
+  target_link_libraries(lesson_${number} PRIVATE attn_test_main ${required} attn_learner_warnings)
   target_precompile_headers(lesson_${number} REUSE_FROM attn_pch)
   if(ATTN_AUTHORING)
     target_compile_options(lesson_${number} PRIVATE -Werror)  # every stub compiles clean
   endif()
 
   add_executable(solution_${number}_test $<TARGET_OBJECTS:checks_${number}>)
-  target_link_libraries(solution_${number}_test PRIVATE solution_${number} attn_test_support)
+  target_link_libraries(solution_${number}_test PRIVATE solution_${number} attn_test_main)
 
   if(ATTN_AUTHORING AND ATTN_MISTAKES)
-    add_mistakes(${name} ROOT ${root} REQUIRES ${required})
+    set(not_in_ctest)
+    if(arg_NOT_IN_CTEST)
+      set(not_in_ctest NOT_IN_CTEST)
+    endif()
+    add_mistakes(${name} ${not_in_ctest} ROOT ${root} REQUIRES ${required})
   endif()
   if(NOT arg_NOT_IN_CTEST)
     _attn_register_checks(${name} ${number} ${test_source})

@@ -1,9 +1,9 @@
-# add_mistakes(NN_name ROOT folder [REQUIRES solution targets])
+# add_mistakes(NN_name [NOT_IN_CTEST] ROOT folder [REQUIRES solution targets])
 #
 # For every entry of tests/mistakes/NN_name.json: the solution with that one edit made, compiled and linked with the
 # lesson's checks, as mutant_NN_<id>; and a test mistake.NN_name.<id> that wants it rejected and named.
 function(add_mistakes name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ROOT" "REQUIRES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NOT_IN_CTEST" "ROOT" "REQUIRES")
   string(SUBSTRING ${name} 0 2 number)
   set(catalogue ${arg_ROOT}/tests/mistakes/${name}.json)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${catalogue})
@@ -11,6 +11,9 @@ function(add_mistakes name)
   string(JSON count LENGTH "${json}" mistakes)
   file(GLOB solutions ${arg_ROOT}/solutions/${name}/*.cpp)
 
+  if(count EQUAL 0)
+    return()
+  endif()
   math(EXPR last "${count} - 1")
   foreach(index RANGE ${last})
     string(JSON id GET "${json}" mistakes ${index} id)
@@ -27,7 +30,7 @@ function(add_mistakes name)
     list(REMOVE_ITEM sources ${original})
     set(mutant mutant_${number}_${id})
     add_executable(${mutant} ${mutated} ${sources} $<TARGET_OBJECTS:checks_${number}>)
-    target_link_libraries(${mutant} PRIVATE attn_test_support ${arg_REQUIRES})
+    target_link_libraries(${mutant} PRIVATE attn_test_main ${arg_REQUIRES})
     target_precompile_headers(${mutant} REUSE_FROM attn_pch)
     if(NOT arg_NOT_IN_CTEST)
       add_test(NAME mistake.${name}.${id} COMMAND learn --root ${arg_ROOT} gate mistake ${name} ${id} --program

@@ -40,7 +40,7 @@ std::string count_of(uword count, uword total, const std::string& verb) {
 
 bool close(double actual, double wanted, double tolerance) {
   if (std::isnan(wanted)) return std::isnan(actual);
-  if (actual == wanted) return true;  // infinities of one sign too
+  if (std::isinf(wanted)) return actual == wanted;
   return std::abs(actual - wanted) <= tolerance * std::max(1.0, std::abs(wanted));
 }
 

@@ -1,0 +1,53 @@
+// The vocabulary in include/attn that every lesson uses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "attn/shape.hpp"
+#include "attn/todo.hpp"
+
+namespace attn {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StrEq;
+using ::testing::ThrowsMessage;
+
+TEST(RequireShape, TakesWhatFits) {
+  require_shape("X", arma::cube(4, 3, 2), {{"L"}, {"E", 3}, {"B"}});
+  require_shape("x", arma::mat(4, 3), {{"L"}, {"E", 3}});
+}
+
+TEST(RequireShape, NamesTheArgumentAndBothShapes) {
+  EXPECT_THAT(
+      [] {
+        require_shape("X", arma::cube(4, 5, 2), {{"L"}, {"E", 3}, {"B"}});
+      },
+      ThrowsMessage<std::invalid_argument>(StrEq("X is 4 x 5 x 2, expected L x 3 x B (no size may be 0)")));
+  EXPECT_THAT(
+      [] {
+        require_shape("x", arma::mat(4, 5), {{"L"}, {"E", 3}});
+      },
+      ThrowsMessage<std::invalid_argument>(StrEq("x is 4 x 5, expected L x 3 (no size may be 0)")));
+}
+
+TEST(RequireShape, RefusesASizeOfZero) {
+  EXPECT_THROW(require_shape("X", arma::cube(0, 3, 2), {{"L"}, {"E", 3}, {"B"}}), std::invalid_argument);
+  EXPECT_THROW(require_shape("X", arma::cube(4, 3, 0), {{"L"}, {"E", 3}, {"B"}}), std::invalid_argument);
+  EXPECT_THROW(require_shape("X", arma::cube(), {{"L"}, {"E"}, {"B"}}), std::invalid_argument);
+}
+
+TEST(RequirePositive, ReturnsTheValueOrNamesIt) {
+  EXPECT_EQ(require_positive("dim", 3), 3U);
+  EXPECT_THAT([] { require_positive("dim", 0); },
+              ThrowsMessage<std::invalid_argument>(StrEq("dim is 0, expected at least 1")));
+}
+
+TEST(Todo, TellsTheTaskTheFileAndTheLine) {
+  EXPECT_THAT([] { todo("07.2", "/home/somebody/course/lessons/07_heads/heads.cpp", 31); },
+              ThrowsMessage<NotWritten>(StrEq("TODO(07.2) is not written yet: lessons/07_heads/heads.cpp:31")));
+}
+
+}  // namespace
+}  // namespace attn

@@ -1,0 +1,122 @@
+// The gate can fail: every defect planted below planted/ is refused, for the right reason.
+#include "learn/gate.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "learn/lesson.hpp"
+
+namespace attn::learn::gate {
+namespace {
+
+using course::find_lesson;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+const std::filesystem::path planted = ATTN_PLANTED;
+const std::filesystem::path root = ATTN_ROOT;
+const std::filesystem::path programs = ATTN_PROGRAMS;
+
+TEST(Gate, RefusesAStubThatPassesACheck) {
+  const Problems problems = judge_stub(find_lesson(planted, "90"), programs / "lesson_90");
+  EXPECT_THAT(problems, Contains(HasSubstr("the stub passes Doubled.KeepsTheShape")));
+}
+
+TEST(Gate, RefusesAStubThatDoesNotCallTodo) {
+  const Problems problems = judge_stub(find_lesson(planted, "90"), programs / "lesson_90");
+  EXPECT_THAT(problems, Contains(HasSubstr("no stub calls todo(\"90.1\")")));
+}
+
+TEST(Gate, TakesAStubThatPassesNothing) {
+  EXPECT_THAT(judge_stub(find_lesson(planted, "91"), programs / "lesson_91"), IsEmpty());
+}
+
+TEST(Gate, TakesAMistakeThatIsRejectedAndNamed) {
+  EXPECT_THAT(judge_mistake(find_lesson(planted, "91"), "right", programs / "mutant_91_right"), IsEmpty());
+}
+
+TEST(Gate, RefusesAMistakeThatPasses) {
+  EXPECT_THAT(judge_mistake(find_lesson(planted, "91"), "passes", programs / "mutant_91_passes"),
+              Contains(HasSubstr("passes all checks")));
+}
+
+TEST(Gate, RefusesAMistakeThatIsTakenForAnother) {
+  const Problems problems = judge_mistake(find_lesson(planted, "91"), "misnamed", programs / "mutant_91_misnamed");
+  EXPECT_THAT(problems, Contains(HasSubstr("no failure says \"the last element was squared\"")));
+  EXPECT_THAT(problems, Contains(HasSubstr("is taken for other")));
+}
+
+TEST(Gate, RefusesAMistakeThatNobodyNames) {
+  EXPECT_THAT(judge_mistake(find_lesson(planted, "91"), "unnamed", programs / "mutant_91_unnamed"),
+              Contains(HasSubstr("no failure says \"every element was negated\"")));
+}
+
+TEST(Gate, RefusesAFindThatNoLongerOccurs) {
+  EXPECT_THAT(judge_mistake(find_lesson(planted, "92"), "lost", "no program"), Contains(HasSubstr("occurs 0 times")));
+}
+
+TEST(Gate, RefusesAFindThatOccursTwice) {
+  EXPECT_THAT(judge_mistake(find_lesson(planted, "92"), "twice", "no program"), Contains(HasSubstr("exactly once")));
+}
+
+TEST(Gate, RefusesAMissingHintLevel) {
+  EXPECT_THAT(judge_chapter(find_lesson(planted, "91")), Contains(HasSubstr("hints.md has 2 levels for 91.1")));
+}
+
+TEST(Gate, RefusesADeadLink) {
+  const Problems problems = judge_chapter(find_lesson(planted, "91"));
+  EXPECT_THAT(problems, Contains(HasSubstr("no_such_page.md leads nowhere")));
+  EXPECT_THAT(problems, Contains(HasSubstr("#no-such-heading names a heading that is not there")));
+}
+
+TEST(Gate, RefusesAChapterWithoutItsSections) {
+  const Problems problems = judge_chapter(find_lesson(planted, "91"));
+  EXPECT_THAT(problems, Contains(HasSubstr("no section \"## Predict first\"")));
+  EXPECT_THAT(problems, Contains(HasSubstr("expected 100 to 180")));
+  EXPECT_THAT(problems, Contains(HasSubstr("does not name the task 91.1")));
+}
+
+TEST(Gate, RefusesADisabledCheck) {
+  EXPECT_THAT(judge_chapter(find_lesson(planted, "91")), Contains(HasSubstr("disabled or skipped")));
+}
+
+TEST(Gate, RefusesAGoldenMistakeThatIsNotCatalogued) {
+  // lesson 91 has a mistake without values, and no generator
+  const Problems problems = judge_golden(find_lesson(planted, "91"));
+  EXPECT_THAT(problems, Contains(HasSubstr("mistake unnamed has no value from PyTorch")));
+  EXPECT_THAT(problems, Contains(HasSubstr("91_mistakes.py is not there")));
+}
+
+TEST(Gate, RefusesAHouseWithDeadLinksAndForgottenPresets) {
+  const std::filesystem::path copy = std::filesystem::temp_directory_path() / "attn-house";
+  std::filesystem::remove_all(copy);
+  std::filesystem::copy(planted, copy, std::filesystem::copy_options::recursive);
+  for (const char* file : {"CONTRIBUTING.md", "CMakePresets.json"})
+    std::filesystem::copy_file(root / file, copy / file);
+  std::filesystem::create_directories(copy / "docs");
+  const Problems problems = judge_house(copy);
+  EXPECT_THAT(problems, Contains(HasSubstr("lessons/no_such_lesson/README.md leads nowhere")));
+  EXPECT_THAT(problems, Contains(HasSubstr("no link to lessons/91_mistakes")));
+  EXPECT_THAT(problems, Contains(HasSubstr("no lesson-90 among its workflowPresets")));
+  EXPECT_THAT(problems, Contains(HasSubstr("CMakeLists.txt has no add_lesson(92_lost_find")));
+  std::filesystem::remove_all(copy);
+}
+
+TEST(FindLesson, TakesNumbersAndNames) {
+  for (const char* name : {"1", "01", "self_attention_v1", "01_self_attention_v1"}) {
+    EXPECT_EQ(find_lesson(root, name).name, "01_self_attention_v1");
+  }
+}
+
+TEST(FindLesson, SaysWhichLessonsThereAre) {
+  EXPECT_THAT([] { find_lesson(root, "no_such"); }, ::testing::ThrowsMessage<std::invalid_argument>(::testing::AllOf(
+                                                        HasSubstr("\"no_such\""), HasSubstr("01 self_attention_v1"))));
+}
+
+}  // namespace
+}  // namespace attn::learn::gate

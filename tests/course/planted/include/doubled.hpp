@@ -1,0 +1,6 @@
+#pragma once
+
+#include <armadillo>
+
+/// What the planted lessons ask for: every element doubled.
+arma::cube doubled(const arma::cube& x);
