@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+"""Measures how long a learner waits, and prints a table for docs/measurements.md.
+
+    bench/verdict.py [--runs 7] [--compiler g++ --compiler clang++]
+
+Works on a copy of the committed course in a temporary folder, with the right answer for lesson 01 in place: nothing in
+this folder is touched. Each save changes the file, so that it really is compiled again.
+
+    save -> verdict        ./learn check 01 after a save
+    test program           build/dev/lesson_01 alone
+    clone -> verdict       ./learn and the first ./learn check 00 on a clean clone, packages present
+    start                  ./learn when all is there
+"""
+
+import argparse
+import os
+import pathlib
+import statistics
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+ANSWER = "01_self_attention_v1/self_attention_v1.cpp"
+
+
+def seconds(command, folder, environment, expect):
+    start = time.monotonic()
+    done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    taken = time.monotonic() - start
+    if done.returncode != expect:
+        raise SystemExit(f"{command} ended with {done.returncode}, expected {expect}:\n{done.stdout.decode()}")
+    return taken
+
+
+def measure(compiler, runs):
+    environment = {**os.environ, "CXX": compiler}
+    with tempfile.TemporaryDirectory() as temporary:
+        course = pathlib.Path(temporary) / "course"
+        subprocess.run(["git", "clone", "-q", str(ROOT), str(course)], check=True)
+        first = seconds(["./learn"], course, environment, 0) + seconds(["./learn", "check", "00"], course, environment, 1)
+
+        right = (course / "solutions" / ANSWER).read_text()
+        stub = course / "lessons" / ANSWER
+        verdicts, programs, starts = [], [], []
+        stub.write_text(right)
+        seconds(["./learn", "check", "01"], course, environment, 0)  # builds what the first check builds once
+        for run in range(runs):
+            stub.write_text(f"{right}// saved {run}\n")
+            verdicts.append(seconds(["./learn", "check", "01"], course, environment, 0))
+            programs.append(seconds([str(course / "build/dev/lesson_01")], course, environment, 0))
+            starts.append(seconds(["./learn", "list"], course, environment, 0))
+    return first, verdicts, programs, starts
+
+
+def spread(values, unit=1, digits=2):
+    values = [value * unit for value in values]
+    return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f} to {max(values):.{digits}f})"
+
+
+def main():
+    parser = argparse.ArgumentParser(description="How long a learner waits")
+    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--compiler", action="append")
+    arguments = parser.parse_args()
+    print("| compiler | save -> verdict, s | test program, ms | clean clone -> first verdict, s | ./learn list, ms |")
+    print("|---|---|---|---|---|")
+    for compiler in arguments.compiler or ["g++", "clang++"]:
+        first, verdicts, programs, starts = measure(compiler, arguments.runs)
+        print(
+            f"| {compiler} | {spread(verdicts)} | {spread(programs, 1000, 0)} | {first:.0f} | {spread(starts, 1000, 0)} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+# Sourced by the shell tests of the course: runs a command, and says what was expected of it.
+# shellcheck shell=bash
+
+failures=0
+checked=0
+output=$(mktemp)
+trap 'rm -rf "$output" ${scratch:+"$scratch"}' EXIT
+
+# expect EXIT_CODE TEXT... -- COMMAND...   the command ends with the code, and prints each of the texts ("!text": does not)
+expect() {
+  local code=$1 texts=() ended=0 text
+  shift
+  while [ "$1" != "--" ]; do
+    texts+=("$1")
+    shift
+  done
+  shift
+  "$@" >"$output" 2>&1 </dev/null || ended=$?
+  checked=$((checked + 1))
+  local wrong=""
+  [ "$ended" = "$code" ] || wrong="exit code $ended, expected $code"
+  for text in "${texts[@]}"; do
+    if [ "${text#!}" != "$text" ]; then
+      if grep -qF -- "${text#!}" "$output"; then wrong="$wrong; it should not print: ${text#!}"; fi
+    elif ! grep -qF -- "$text" "$output"; then
+      wrong="$wrong; it does not print: $text"
+    fi
+  done
+  if [ -n "$wrong" ]; then
+    failures=$((failures + 1))
+    printf 'FAILED: %s\n  %s\n  it printed:\n' "$*" "$wrong"
+    sed 's/^/    /' "$output"
+  fi
+}
+
+finish() {
+  printf '%d passed, %d failed\n' "$((checked - failures))" "$failures"
+  [ "$failures" = 0 ]
+}

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# ./learn on machines that lack something, with stand-ins for apt-get, sudo and id: it says the exact line to run.
+#
+#   launcher_test.sh COURSE
+set -euo pipefail
+course=$1
+# shellcheck source=tests/course/expect.sh
+. "$course/tests/course/expect.sh"
+
+scratch=$(mktemp -d)
+mkdir "$scratch/course" "$scratch/bare"
+cp "$course/learn" "$scratch/course/learn"
+for tool in sh dirname cat grep sed awk tr mkdir rm mktemp tail head env; do ln -s "$(command -v $tool)" "$scratch/bare/$tool"; done
+
+# machine NAME [TOOL=SCRIPT]...   a PATH with the bare tools and these stand-ins
+machine() {
+  local folder="$scratch/$1" stand_in
+  shift
+  mkdir "$folder"
+  for stand_in in "$@"; do
+    printf '#!/bin/sh\n%s\n' "${stand_in#*=}" >"$folder/${stand_in%%=*}"
+    chmod +x "$folder/${stand_in%%=*}"
+  done
+}
+on() { PATH="$scratch/$1:$scratch/bare" "$scratch/course/learn" "${@:2}"; }
+
+all="g++ cmake ninja-build libarmadillo-dev libopenblas-dev libgtest-dev libgmock-dev libcli11-dev nlohmann-json3-dev"
+note="echo apt-get \"\$@\" >>$scratch/apt.log"
+user='id=echo 1000'
+root='id=echo 0'
+
+machine no-apt "$root"
+expect 2 "$all" "There is no apt on this machine" -- on no-apt
+
+machine user-no-sudo "$user" "apt-get=$note"
+expect 2 "As root, run: apt-get install --no-install-recommends $all" -- on user-no-sudo
+
+# nobody to ask: the line, and nothing done
+# shellcheck disable=SC2016 # the stand-in's own arguments
+machine user-sudo "$user" "apt-get=$note; exit 1" 'sudo=[ "$1" = -n ] && shift; exec "$@"'
+expect 2 "Run: sudo apt-get install --no-install-recommends $all" "./learn --yes" -- on user-sudo
+expect 1 -- test -e "$scratch/apt.log"
+
+# --yes: apt is called; and when it fails, the line is said
+expect 2 "The installation failed" "Run: sudo apt-get install" -- on user-sudo --yes
+expect 0 "apt-get update" -- cat "$scratch/apt.log"
+
+# root: no question
+rm -f "$scratch/apt.log"
+machine root "$root" "apt-get=$note"
+expect 2 "Installing: $all" -- on root
+expect 0 "apt-get install -y --no-install-recommends $all" -- cat "$scratch/apt.log"
+
+# an old CMake
+machine old-cmake "$root" "apt-get=$note" 'cmake=echo cmake version 3.22.1' 'ninja=:' 'c++=:' 'g++=:'
+expect 2 "CMake 3.22 is installed, but 3.25 or newer is needed" -- on old-cmake
+
+finish

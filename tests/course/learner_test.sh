@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# What a learner goes through with lesson 01, on a copy of the course: stub, mistakes, compile errors, crashes, right
+# answers in several styles; through the tool, ctest and a workflow preset.
+#
+#   learner_test.sh COURSE LEARN       the course's folder, and the tool to drive
+set -euo pipefail
+course=$1
+tool=$2
+# shellcheck source=tests/course/expect.sh
+. "$course/tests/course/expect.sh"
+
+scratch=$(mktemp -d)
+copy="$scratch/course"
+mkdir "$copy"
+(cd "$course" && tar -cf - --exclude=./build --exclude=./.git --exclude=./.learn --exclude=./compile_commands.json .) |
+  tar -C "$copy" -xf -
+cd "$copy"
+lesson=lessons/01_self_attention_v1/self_attention_v1.cpp
+cp "$lesson" "$scratch/stub.cpp"
+right=solutions/01_self_attention_v1/self_attention_v1.cpp
+learn() { "$tool" --root "$copy" "$@"; }
+
+# the stub: not one check passes, and the failure says what is not written and where
+expect 1 "TODO(01.1) is not written yet: $lesson:" "TODO(01.2)" "TODO(01.3)" "0 of 20 checks passed" "./learn hint 01" -- learn check 01
+expect 0 "01.2 forward" "--level 2" -- learn hint 01
+expect 0 "check" "hint" "verify" "!gate" -- learn --help
+expect 0 "for every b:" "!01.1" -- learn hint 01.2 --level 3
+
+# a right answer, through every door
+cp "$right" "$lesson"
+expect 0 "20 of 20 checks passed" "Next: 00 warm_up" -- learn check 01
+expect 0 "passed  01 self_attention_v1" -- learn list
+expect 0 "100% tests passed" -- ctest --preset lesson-01
+expect 0 "100% tests passed" -- cmake --workflow --preset lesson-01
+for style in tests/course/answers/01_*.cpp; do
+  cp "$style" "$lesson"
+  expect 0 "20 of 20 checks passed" -- learn check 01
+done
+
+# ctest judges the file as it is now, not as it was when it was last built
+cp "$scratch/stub.cpp" "$lesson"
+expect 8 "TODO(01.1) is not written yet: $lesson:" -- ctest --preset lesson-01
+
+# a mistake: its name, the place, the file, the hint
+sed 's# / std::sqrt(static_cast<double>(dim))##' "$right" >"$lesson"
+expect 1 "✗ 01 self_attention_v1 · SelfAttentionV1.GivesTheTwoByTwoWorkedByHand" \
+  "shape   2 x 2 x 1 (L x E x B)   ok" "value   worst at row 0, col 0: got 1.46212, want 1.33952" "(4 of 4 differ)" \
+  "likely  the scores are not divided by √E" "where   $lesson" "hint    ./learn hint 01" "also failing" \
+  -- learn check 01
+expect 8 "likely  the scores are not divided by √E" "where   $lesson" -- ctest --preset lesson-01
+expect 0 "now     00 warm_up" "!passed  01" -- learn list # it passed once, and does no longer
+
+# does not compile: the compiler's own words, and nothing of the build system's
+sed 's#return context;#return contxt;#' "$right" >"$lesson"
+expect 2 "error: " "contxt" "does not compile yet" "!ninja" "!FAILED" "![1/" -- learn check 01
+sed '/^arma::cube attention_scores_einsum/,$d' "$right" >"$lesson" && echo '}' >>"$lesson"
+expect 2 "attention_scores_einsum" "does not compile yet" "!ninja" -- learn check 01
+
+# what else a learner's code may do
+forward='s#^  const arma::cube Q = query_proj(X);.*#'
+try() { sed "${forward}$1  const arma::cube Q = query_proj(X);#" "$right" >"$lesson"; }
+try 'volatile int* nowhere = nullptr; *nowhere = 1;'
+expect 1 "crashed: segmentation fault" "also failing" "of 20 checks passed" "where   $lesson" -- learn check 01
+try 'for (volatile bool on = true; on;) {}'
+before=$SECONDS
+expect 1 "stopped after 2 s of computing" "of 20 checks passed" "!0 of 20" -- timeout 30 "$tool" --root "$copy" check 01
+[ $((SECONDS - before)) -le 20 ] || { echo "a loop took $((SECONDS - before)) s"; failures=$((failures + 1)); }
+try 'throw 42;'
+expect 1 "threw   something that is not a std::exception" -- learn check 01
+try 'for (int i = 0; i < 300000; ++i) std::cout << "much ado about nothing\\n";'
+expect 1 "much ado about nothing" "bytes in all" -- learn check 01
+try 'std::exit(0);'
+expect 1 "ended itself here, with exit code 0" "of 20 checks passed" -- learn check 01
+try 'arma::cube huge(100000, 125000, 1, arma::fill::zeros);'
+expect 1 "more memory than a check may use" -- learn check 01
+sed 's#return context;#return {};#' "$right" >"$lesson"
+expect 1 "got 0 x 0 x 0, want 4 x 3 x 2 (L x E x B)" "what you returned is empty" -- learn check 01
+sed 's#return context;#return context * arma::datum::nan;#' "$right" >"$lesson"
+expect 1 "NaN (not a number) at row 0, col 0" -- learn check 01
+sed 's#^namespace attn {#static const int early = [] { std::abort(); return 1; }();\nnamespace attn {#' "$right" >"$lesson"
+expect 1 "crashed before its first check" -- learn check 01
+
+# bad usage
+expect 2 "there is no lesson \"99\"" "01 self_attention_v1" -- learn check 99
+expect 2 "--help" -- learn no-such-command
+expect 2 "level" -- learn hint 01 --level 4
+expect 2 "has no task 01.9" -- learn hint 01.9
+
+# a damaged state is told and kept, and work goes on
+cp "$scratch/stub.cpp" "$lesson"
+echo '{"version": 1, "pass' >.learn/progress.json
+expect 0 "your progress could not be read" "now     00 warm_up" -- learn list
+expect 0 "progress.json.unreadable-" -- ls .learn
+
+finish
