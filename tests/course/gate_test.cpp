@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -93,7 +94,8 @@ TEST(Gate, RefusesAGoldenMistakeThatIsNotCatalogued) {
 }
 
 TEST(Gate, RefusesAHouseWithDeadLinksAndForgottenPresets) {
-  const std::filesystem::path copy = std::filesystem::temp_directory_path() / "attn-house";
+  const std::filesystem::path copy =
+      std::filesystem::temp_directory_path() / ("attn-house-" + std::to_string(getpid()));
   std::filesystem::remove_all(copy);
   std::filesystem::copy(planted, copy, std::filesystem::copy_options::recursive);
   for (const char* file : {"CONTRIBUTING.md", "CMakePresets.json"})

@@ -1,6 +1,7 @@
 // Whatever the learner's code does: the check that did it is named in time, and the others are still judged.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -29,13 +30,17 @@ struct Outcome {
   std::map<std::string, std::string> texts;
 };
 
+std::filesystem::path own_file(const std::string& name) {
+  return std::filesystem::temp_directory_path() / ("attn-naughty-" + std::to_string(getpid()) + "-" + name);
+}
+
 /// All the naughty checks in one run.
 const Outcome& outcome() {
   static const Outcome the_outcome = [] {
     Outcome outcome;
     const auto folder = std::filesystem::temp_directory_path();
-    const auto report = folder / "attn-naughty.json";
-    const auto output = folder / "attn-naughty.txt";
+    const auto report = own_file("report.json");
+    const auto output = own_file("output.txt");
     const auto start = std::chrono::steady_clock::now();
     outcome.exit_code = run({program, "--report=" + report.string()}, folder, output);
     outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -125,13 +130,13 @@ TEST(Supervisor, TellsATodoWithFileAndLine) {
 
 TEST(Supervisor, RefusesAFilterThatMatchesNothing) {
   const auto folder = std::filesystem::temp_directory_path();
-  EXPECT_EQ(run({program, "--gtest_filter=No.Such"}, folder, folder / "attn-naughty-filter.txt"), 2);
-  EXPECT_THAT(read_file(folder / "attn-naughty-filter.txt"), HasSubstr("no check matches"));
+  EXPECT_EQ(run({program, "--gtest_filter=No.Such"}, folder, own_file("filter.txt")), 2);
+  EXPECT_THAT(read_file(own_file("filter.txt")), HasSubstr("no check matches"));
 }
 
 TEST(Supervisor, RefusesAnUnknownArgument) {
   const auto folder = std::filesystem::temp_directory_path();
-  EXPECT_EQ(run({program, "--no-such"}, folder, folder / "attn-naughty-argument.txt"), 2);
+  EXPECT_EQ(run({program, "--no-such"}, folder, own_file("argument.txt")), 2);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ class EventSender : public ::testing::EmptyTestEventListener {
     send({{"event", "plan"}, {"checks", checks}});
   }
 
-  void OnTestStart(const ::testing::TestInfo&) override { send({{"event", "start"}}); }
+  void OnTestStart(const ::testing::TestInfo&) override { send({{"event", "start"}, {"printed", printed()}}); }
 
   void OnTestPartResult(const ::testing::TestPartResult& part) override {
     if (!part.failed()) return;
@@ -68,12 +68,17 @@ class EventSender : public ::testing::EmptyTestEventListener {
   }
 
   void OnTestEnd(const ::testing::TestInfo& check) override {
-    std::cout.flush();
-    std::fflush(nullptr);
-    send({{"event", "end"}, {"passed", check.result()->Passed()}});
+    send({{"event", "end"}, {"passed", check.result()->Passed()}, {"printed", printed()}});
   }
 
  private:
+  /// Bytes printed so far. The child says it itself: by the time the parent could look, the next check may be printing.
+  static std::size_t printed() {
+    std::cout.flush();
+    std::fflush(nullptr);
+    return static_cast<std::size_t>(lseek(STDOUT_FILENO, 0, SEEK_CUR));
+  }
+
   void send(const json& event) const {
     const std::string text = event.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
     for (std::size_t sent = 0; sent < text.size();) {
@@ -299,13 +304,13 @@ class Supervisor {
       running_ = true;
       started_ = std::chrono::steady_clock::now();
       cpu_at_start_ = child.cpu_seconds();
-      printed_at_start_ = child.printed();
+      printed_at_start_ = event.at("printed");
     } else if (kind == "failure") {
       results_.at(next_).messages.push_back(event.at("message"));
     } else if (kind == "end") {
       CheckResult& result = results_.at(next_);
       if (!event.at("passed")) result.state = meets_todo(result) ? State::not_written : State::failed;
-      finish(child);
+      finish(child, event.at("printed"));
     }
   }
 
@@ -330,12 +335,12 @@ class Supervisor {
     CheckResult& result = results_.at(next_);
     result.state = state;
     result.messages = {why};
-    finish(child);
+    finish(child, child.printed());
   }
 
-  void finish(const Child& child) {
+  void finish(const Child& child, std::size_t printed) {
     CheckResult& result = results_.at(next_);
-    result.printed_bytes = child.printed() - printed_at_start_;
+    result.printed_bytes = printed - printed_at_start_;
     result.printed = child.read_printed(printed_at_start_, std::min(result.printed_bytes, shown_bytes));
     running_ = false;
     ++next_;
