@@ -23,13 +23,18 @@
 
 #include "attn/todo.hpp"
 
-// Built with AddressSanitizer a program reserves terabytes of address space: the limit on it has to go.
 #if defined(__SANITIZE_ADDRESS__)
 #define ATTN_ADDRESS_SANITIZER 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define ATTN_ADDRESS_SANITIZER 1
 #endif
+#endif
+
+#ifdef ATTN_ADDRESS_SANITIZER
+/// The sanitizer reserves terabytes of address space, so it has to limit allocations itself.
+extern "C" const char* __asan_default_options();
+extern "C" const char* __asan_default_options() { return "max_allocation_size_mb=2048:allocator_may_return_null=1"; }
 #endif
 
 namespace attn::testing {
@@ -91,18 +96,22 @@ class EventSender : public ::testing::EmptyTestEventListener {
   int fd_;
 };
 
-/// Bytes of address space that the program has now.
-std::size_t address_space() {
-  std::size_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-}
-
 void set_limit(int resource, std::size_t value) {
   rlimit limit{};
   getrlimit(static_cast<__rlimit_resource>(resource), &limit);
   limit.rlim_cur = std::min<rlim_t>(value, limit.rlim_max);
   setrlimit(static_cast<__rlimit_resource>(resource), &limit);
+}
+
+/// Allows this process so many bytes of address space more than it has now.
+void limit_memory(std::size_t bytes) {
+#ifdef ATTN_ADDRESS_SANITIZER
+  (void)bytes;  // see __asan_default_options
+#else
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  set_limit(RLIMIT_AS, pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + bytes);
+#endif
 }
 
 [[noreturn]] void run_child(int events, int output, pid_t parent, const Limits& limits) {
@@ -116,9 +125,7 @@ void set_limit(int resource, std::size_t value) {
 
   set_limit(RLIMIT_CORE, 0);
   set_limit(RLIMIT_FSIZE, limits.printed_bytes);
-#ifndef ATTN_ADDRESS_SANITIZER
-  set_limit(RLIMIT_AS, address_space() + limits.memory_bytes);
-#endif
+  limit_memory(limits.memory_bytes);
 
   auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
   delete listeners.Release(listeners.default_result_printer());
