@@ -1,5 +1,5 @@
 # Packages, wrapped once as targets, and what every target of ours is compiled with.
-set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD 17)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 
@@ -22,7 +22,8 @@ target_link_libraries(attn_contract INTERFACE attn_armadillo)
 
 # Warnings: errors in our own code, only shown in the learner's. (-Wpedantic has to be the same for a precompiled header.)
 add_library(attn_learner_warnings INTERFACE)
-target_compile_options(attn_learner_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wno-unused-parameter)
+target_compile_options(attn_learner_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
+                                                       -Wno-unused-parameter -Werror=return-type)
 add_library(attn_warnings INTERFACE)
 target_compile_options(attn_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
 

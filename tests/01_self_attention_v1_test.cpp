@@ -35,7 +35,7 @@ TEST(SelfAttentionV1, DrawsEachProjectionAnew) {
                arma::approx_equal(attention.key_proj.weight, attention.value_proj.weight, "absdiff", 1e-12) ||
                arma::approx_equal(attention.query_proj.weight, attention.value_proj.weight, "absdiff", 1e-12))
       << diagnosis_mark << line("value", "two of the three projections have the same weight")
-      << likely("one Linear was copied; construct each with its sizes");
+      << note("one Linear was copied; construct each with its sizes");
 }
 
 // ------------------------------------------------------------------------------------------------- forward, 01.2
@@ -83,7 +83,7 @@ TEST(SelfAttentionV1, FollowsTheTokensWhenTheyArePermuted) {
     permuted_output.slice(b) = arma::mat(permuted_output.slice(b)).rows(order);
   }
   EXPECT_THAT(attention.forward(permuted_X), IsNear(permuted_output, {"L", "E", "B"}))
-      << likely("attention knows no order: permuted tokens must give the same rows, permuted");
+      << note("attention knows no order: permuted tokens must give the same rows, permuted");
 }
 
 TEST(SelfAttentionV1, KeepsTheSequencesOfABatchApart) {
@@ -93,7 +93,7 @@ TEST(SelfAttentionV1, KeepsTheSequencesOfABatchApart) {
   const arma::cube together = attention.forward(X);
   for (arma::uword b = 0; b < X.n_slices; ++b) {
     EXPECT_THAT(attention.forward(X.slices(b, b)), IsNear(arma::cube(together.slices(b, b)), {"L", "E", "B"}))
-        << likely("a sequence must give the same result alone as in a batch");
+        << note("a sequence must give the same result alone as in a batch");
   }
 }
 
@@ -166,27 +166,27 @@ TEST(AttentionScoresEinsum, EqualsTheDefinitionForOtherSizes) {
 // ------------------------------------------------------------------------------------------------ bad input
 
 TEST(SelfAttentionV1, RejectsAWidthOfZero) {
-  EXPECT_THAT([] { SelfAttentionV1(0); }, RejectsArgument({"dim", "0"}));
+  EXPECT_THAT([] { SelfAttentionV1(0); }, RejectsArgument("dim", {"0"}));
 }
 
 TEST(SelfAttentionV1, RejectsAnInputOfTheWrongShape) {
   SelfAttentionV1 attention(3);
   EXPECT_THAT([&] { attention.forward(arma::cube(4, 5, 2, arma::fill::zeros)); },
-              RejectsArgument({"X", "4 x 5 x 2", "3"}));
-  EXPECT_THAT([&] { attention.forward(arma::cube()); }, RejectsArgument({"X", "0 x 0 x 0"}));
-  EXPECT_THAT([&] { attention.forward(arma::cube(0, 3, 2)); }, RejectsArgument({"X", "0 x 3 x 2"}));
-  EXPECT_THAT([&] { attention.forward(arma::cube(4, 3, 0)); }, RejectsArgument({"X", "4 x 3 x 0"}));
+              RejectsArgument("X", {"4 x 5 x 2", "3"}));
+  EXPECT_THAT([&] { attention.forward(arma::cube()); }, RejectsArgument("X", {"0 x 0 x 0"}));
+  EXPECT_THAT([&] { attention.forward(arma::cube(0, 3, 2)); }, RejectsArgument("X", {"0 x 3 x 2"}));
+  EXPECT_THAT([&] { attention.forward(arma::cube(4, 3, 0)); }, RejectsArgument("X", {"4 x 3 x 0"}));
 }
 
 TEST(AttentionScoresEinsum, RejectsShapesThatDoNotFit) {
   const arma::cube Q(4, 3, 2, arma::fill::zeros);
-  const auto scores_with = [&](arma::uword S, arma::uword D, arma::uword B) {
+  const auto scores_of_Q_4x3x2_with_K_of = [&](arma::uword S, arma::uword D, arma::uword B) {
     return [&Q, S, D, B] { attention_scores_einsum(Q, arma::cube(S, D, B, arma::fill::zeros)); };
   };
-  EXPECT_THAT(scores_with(5, 6, 2), RejectsArgument({"K", "5 x 6 x 2", "3"}));
-  EXPECT_THAT(scores_with(5, 3, 7), RejectsArgument({"K", "5 x 3 x 7", "2"}));
-  EXPECT_THAT(scores_with(0, 3, 2), RejectsArgument({"K", "0 x 3 x 2"}));
-  EXPECT_THAT([&] { attention_scores_einsum(arma::cube(), Q); }, RejectsArgument({"Q", "0 x 0 x 0"}));
+  EXPECT_THAT(scores_of_Q_4x3x2_with_K_of(5, 6, 2), RejectsArgument("K", {"5 x 6 x 2", "3"}));
+  EXPECT_THAT(scores_of_Q_4x3x2_with_K_of(5, 3, 7), RejectsArgument("K", {"5 x 3 x 7", "2"}));
+  EXPECT_THAT(scores_of_Q_4x3x2_with_K_of(0, 3, 2), RejectsArgument("K", {"0 x 3 x 2"}));
+  EXPECT_THAT([&] { attention_scores_einsum(arma::cube(), Q); }, RejectsArgument("Q", {"0 x 0 x 0"}));
 }
 
 }  // namespace

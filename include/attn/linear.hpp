@@ -11,7 +11,7 @@ struct Linear {
   arma::mat weight;   ///< (in x out)
   arma::rowvec bias;  ///< (1 x out); empty when the layer has no bias
 
-  /// Draws weight, then bias, uniformly from (-1/sqrt(in), 1/sqrt(in)), as `nn.Linear` does
+  /// Draws weight and bias uniformly from (-1/sqrt(in), 1/sqrt(in)), as `nn.Linear` does
   /// (`Linear.reset_parameters` in torch/nn/modules/linear.py), from Armadillo's generator
   /// (`arma::arma_rng::set_seed`).
   ///

@@ -12,6 +12,10 @@ def softmax_case(scores, axes, seed=None):
     case.add("weights", torch.softmax(scores, dim=-1), axes)
     exp = torch.exp(scores)
     case.add_mistake("no_max_subtracted", weights=exp / exp.sum(dim=-1, keepdim=True))
+    for name, shift in (("min_subtracted", scores.min(dim=-1, keepdim=True).values),
+                        ("mean_subtracted", scores.mean(dim=-1, keepdim=True))):
+        shifted = torch.exp(scores - shift)
+        case.add_mistake(name, weights=shifted / shifted.sum(dim=-1, keepdim=True))
     matrices = scores.reshape(-1, scores.shape[-2] * scores.shape[-1])
     shifted = torch.exp(scores - matrices.max(dim=-1).values.reshape(scores.shape[:-2] + (1, 1)))
     case.add_mistake("max_of_all", weights=shifted / shifted.sum(dim=-1, keepdim=True))
@@ -47,8 +51,16 @@ def cases():
     made["softmax_matrix"] = softmax_case(2 * torch.randn(4, 5, dtype=DOUBLE), "L S", 1)
     torch.manual_seed(2)
     made["softmax_cube"] = softmax_case(2 * torch.randn(2, 4, 3, dtype=DOUBLE), "B L S", 2)
+    # Each row overflows, or becomes all zeros, for a mistake of its own.
     far = torch.tensor(
-        [[1000.0, 1001.0, 999.0, 998.5], [-1000.0, -1001.5, -1002.0, -999.0], [1.0, 2.0, 3.0, 2.5]], dtype=DOUBLE
+        [
+            [1000.0, 1001.0, 999.0, 998.5],
+            [-1000.0, -1001.5, -1002.0, -999.0],
+            [1.0, 2.0, 3.0, 2.5],
+            [0.0, 1.0, 0.0, 3000.0],
+            [0.0, 2.0, 1.0, 900.0],
+        ],
+        dtype=DOUBLE,
     )
     made["softmax_far_from_zero"] = softmax_case(far, "L S")
 

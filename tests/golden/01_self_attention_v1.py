@@ -36,6 +36,13 @@ def attention_case(X, query_proj, key_proj, value_proj, seed=None, with_mistakes
     mistake("divided_by_dim", attention(Q, K, V, scale=dim))
     mistake("softmax_columns", attention(Q, K, V, softmax_dim=-2))
     mistake("floored", attention(Q, K, V, floored=True))
+    mistake("queries_keys_swapped", attention(K, Q, V))
+    mistake("multiplied_by_root", attention(Q, K, V, scale=1 / math.sqrt(dim)))
+    mistake("divided_by_root_length", attention(Q, K, V, scale=math.sqrt(X.shape[1])))
+    plain = attention(Q, K, V, scale=1)
+    mistake("scaled_after_softmax", [part / math.sqrt(dim) for part in plain])
+    twice = torch.softmax(weights, dim=-1)
+    mistake("softmax_twice", (None, twice, twice @ V))
     if X.shape[1] == dim:
         mistake("transposed_product", attention(Q, K, V, swapped=True))
     # These two make the same weights, so only the output tells which it was.
@@ -43,9 +50,11 @@ def attention_case(X, query_proj, key_proj, value_proj, seed=None, with_mistakes
     case.add_mistake("key_from_query_proj", output=attention(Q, query_proj(X), V)[2])
     # These leave the weights right.
     case.add_mistake("value_from_query_proj", output=attention(Q, K, query_proj(X))[2])
+    case.add_mistake("values_are_keys", output=attention(Q, K, K)[2])
     case.add_mistake("values_not_projected", output=attention(Q, K, X)[2])
     case.add_mistake("weights_transposed", output=attention(Q, K, V, transpose_weights=True)[2])
-    # And this one the output.
+    # The kept weights are the scores in both of these; the output tells them apart.
+    case.add_mistake("softmax_forgotten", output=scores @ V)
     case.add_mistake("scores_kept", weights=scores)
     return case
 

@@ -27,6 +27,7 @@ def attention_case(X, proj, seed=None):
         case.add_mistake(name, weights=result[0], output=result[1])
 
     mistake("order_kqv", attention(K, Q, V))
+    mistake("order_qvk", attention(Q, V, K))
     # (L x 3E) reshaped to (3L x E) column by column, as Armadillo does, and then cut by rows. The same as taking every
     # third column.
     stacked = QKV.transpose(1, 2).reshape(-1, dim, 3 * length).transpose(1, 2)

@@ -84,7 +84,7 @@ std::string mistakes_line(const arma::cube& actual, const Expected& expected) {
     if (!all_close(actual, mistake.values, expected.tolerance)) continue;
     named += named.empty() ? mistake.says : "; or " + mistake.says;
   }
-  return named.empty() ? "" : likely(named);
+  return named.empty() ? "" : line("likely", named);
 }
 
 /// The first NaN where none is wanted.
@@ -124,16 +124,15 @@ std::string diagnose_values(const arma::cube& actual, const Expected& expected) 
 }  // namespace
 
 std::string line(const std::string& label, const std::string& text) {
-  std::string padded = label;
-  padded.resize(std::max<std::size_t>(8, label.size() + 1), ' ');
-  return "\n  " + padded + text;
+  const std::size_t width = 8;
+  return "\n  " + label + std::string(label.size() < width ? width - label.size() : 1, ' ') + text;
 }
 
-std::string likely(const std::string& sentence) { return line("likely", sentence); }
+std::string note(const std::string& sentence) { return line("note", sentence); }
 
 std::string likely_mistake(const std::string& id) {
   for (const auto& mistake : current_lesson().mistakes()) {
-    if (mistake.id == id) return likely(mistake.says);
+    if (mistake.id == id) return line("likely", mistake.says);
   }
   throw std::out_of_range("the lesson's catalogue has no mistake " + id);
 }

@@ -35,12 +35,12 @@ std::string diagnose_shape(const arma::cube& actual, const std::vector<Axis>& ex
 /// Rows that do not sum to one, or hold a negative or a NaN.
 std::string diagnose_rows_sum_to_one(const arma::cube& actual);
 
-/// The line that names a likely mistake, to stream behind an assertion: `EXPECT_THAT(...) << likely("...")`.
-std::string likely(const std::string& sentence);
-
-/// The same for a catalogued mistake of the lesson being checked, by id.
+/// The line that names a catalogued mistake of the lesson being checked, by id, to stream behind an assertion.
 /// @throws std::out_of_range when the catalogue has no such id.
 std::string likely_mistake(const std::string& id);
+
+/// A line that says what a check is about: `EXPECT_THAT(...) << note("...")`. It names no mistake.
+std::string note(const std::string& sentence);
 
 /// One "label   text" line of a diagnosis.
 std::string line(const std::string& label, const std::string& text);

@@ -62,30 +62,36 @@ MATCHER(RowsSumToOne, "has rows that sum to one") {
   return explain(diagnose_rows_sum_to_one(as_cube(arg)), result_listener);
 }
 
-/// Calling `arg` throws std::invalid_argument whose message holds every one of `words`: the argument's name, what it
-/// was, and what was expected.
-MATCHER_P(ThrowsInvalidArgumentWith, words, "throws std::invalid_argument") {
-  std::string wanted = line("wanted", "std::invalid_argument with a message that contains ");
-  for (const std::string& word : words) wanted += (&word == &words.front() ? "\"" : ", \"") + word + "\"";
+/// Whether a message names an argument: as a word of its own, and not as the x of "4 x 6".
+bool names_argument(const std::string& message, const std::string& argument);
+
+/// Calling `arg` throws std::invalid_argument whose message names the argument and holds each of the other words.
+MATCHER_P2(ThrowsInvalidArgument, argument, words, "throws std::invalid_argument") {
+  std::string wanted = line("wanted", "std::invalid_argument with a message that names \"" + argument + "\"");
+  for (const std::string& word : words) wanted += " and says \"" + word + "\"";
   try {
     arg();
   } catch (const NotWritten&) {
     throw;
   } catch (const std::invalid_argument& error) {
+    const std::string threw = line("threw", "std::invalid_argument: " + std::string(error.what())) + wanted;
+    if (!names_argument(error.what(), argument)) {
+      return explain(threw + note("did a function that you call throw it? Check " + argument + " first"),
+                     result_listener);
+    }
     for (const std::string& word : words) {
-      if (std::string(error.what()).find(word) == std::string::npos) {
-        return explain(line("threw", "std::invalid_argument: " + std::string(error.what())) + wanted, result_listener);
-      }
+      if (std::string(error.what()).find(word) == std::string::npos) return explain(threw, result_listener);
     }
     return true;
   } catch (const std::exception& error) {
-    return explain(line("threw", error.what()) + wanted + line("", "check the sizes before you compute"),
-                   result_listener);
+    return explain(line("threw", error.what()) + wanted + note("check the sizes before you compute"), result_listener);
   }
   return explain(line("threw", "nothing") + wanted, result_listener);
 }
 
-/// `RejectsArgument({"X", "4 x 5 x 2", "3"})`
-inline auto RejectsArgument(std::vector<std::string> words) { return ThrowsInvalidArgumentWith(std::move(words)); }
+/// `RejectsArgument("X", {"4 x 5 x 2", "3"})`: the argument's name, what it was, and what was expected.
+inline auto RejectsArgument(std::string argument, std::vector<std::string> words) {
+  return ThrowsInvalidArgument(std::move(argument), std::move(words));
+}
 
 }  // namespace attn::testing

@@ -30,6 +30,23 @@ std::string thrown_text(const std::string& message) {
   return message.substr(begin + opening.size(), end - begin - opening.size());
 }
 
+/// What Armadillo's messages mean to somebody who has not met them before; empty for others.
+std::string explain_thrown(const std::string& thrown) {
+  static const std::pair<const char*, const char*> meanings[] = {
+      {"size is fixed and hence cannot be changed", "a matrix was assigned to a slice of another size"},
+      {"cols(): indices out of bounds", "columns count from 0, and cols(first, last) includes the last"},
+      {"rows(): indices out of bounds", "rows count from 0, and rows(first, last) includes the last"},
+      {"index out of bounds", "an index is not below its size: (row, column, slice), each counted from 0"},
+      {"incompatible matrix dimensions", "a product needs (a x b) * (b x c): is a factor transposed, or cut wrongly?"},
+      {"incorrect distribution parameters", "distr_param(lo, hi) needs lo < hi: an integer division that gives 0?"},
+      {"not compatible with row vector layout", "a row of n numbers is made with arma::zeros<arma::rowvec>(n)"},
+  };
+  for (const auto& [part, meaning] : meanings) {
+    if (thrown.find(part) != std::string::npos) return note(meaning);
+  }
+  return {};
+}
+
 std::string describe_message(const std::string& message, State state) {
   if (state == State::ended || state == State::stopped) return block("ended", message);
   if (const auto mark = message.find(diagnosis_mark); mark != std::string::npos) return message.substr(mark + 1);
@@ -38,7 +55,7 @@ std::string describe_message(const std::string& message, State state) {
     if (thrown == "std::bad_alloc" || thrown.find("out of memory") != std::string::npos) {
       return block("threw", thrown + ": it asked for more memory than a check may use");
     }
-    return block("threw", thrown);
+    return block("threw", thrown) + explain_thrown(thrown);
   }
   if (message.find("Unknown C++ exception") != std::string::npos) {
     return block("threw", "something that is not a std::exception");
@@ -60,20 +77,28 @@ std::string printed_lines(const CheckResult& result) {
   return shown;
 }
 
-/// The expression that a failed EXPECT_THAT looked at, as one line; empty for other messages.
+/// The expression that a failed EXPECT_THAT looked at, as one line; of a lambda the body; empty for other assertions.
 std::string judged_expression(const std::string& message) {
   const std::string opening = "Value of: ";
-  const auto end = message.find("\nExpected: ");
-  if (message.rfind(opening, 0) != 0 || end == std::string::npos) return {};
-  const std::string expression = message.substr(opening.size(), end - opening.size());
-  return expression.front() == '[' ? "" : line("of", expression);  // not a lambda
+  const auto end = message.find('\n');
+  if (message.rfind(opening, 0) != 0 || message.compare(end, 11, "\nExpected: ") != 0) return {};
+  std::string expression = message.substr(opening.size(), end - opening.size());
+  if (expression.front() == '[') {
+    const auto body = expression.find("{ ");
+    const auto body_end = expression.rfind("; }");
+    if (body == std::string::npos || body_end == std::string::npos) return {};
+    expression = expression.substr(body + 2, body_end - body - 2);
+  }
+  return line("of", expression);
 }
 
 /// The lines between the headline and the place. The first failed assertion says enough.
 std::string reasons(const CheckResult& result) {
   if (result.messages.empty()) return {};
   const std::string& first = result.messages.front();
-  return judged_expression(first) + describe_message(first, result.state);
+  std::string text = judged_expression(first) + describe_message(first, result.state);
+  for (auto at = text.find("\n\n"); at != std::string::npos; at = text.find("\n\n", at)) text.erase(at, 1);
+  return text;
 }
 
 /// The first of the reasons, short enough for a list.
@@ -88,6 +113,13 @@ std::string first_reason(const CheckResult& result) {
     return row.substr(begin);
   }
   return {};
+}
+
+/// The task that the check ran into: "01.2".
+std::string task_of(const CheckResult& result) {
+  const std::string text = thrown_text(result.messages.front());
+  const auto begin = text.find("TODO(") + 5;
+  return text.substr(begin, text.find(')', begin) - begin);
 }
 
 /// The calls of todo() that still stand in the learner's files, as "TODO(01.2)  lessons/.../file.cpp:31". Not only
@@ -106,6 +138,7 @@ std::vector<std::string> open_tasks(const course::Lesson& lesson) {
       tasks.push_back("TODO(" + id + ")  " + file + ":" + std::to_string(number));
     }
   }
+  std::sort(tasks.begin(), tasks.end());
   return tasks;
 }
 
@@ -128,7 +161,8 @@ std::string describe(const CheckResult& result, const course::Lesson& lesson, co
   if (result.passed()) return "✓ " + head + "\n";
   std::string text = "✗ " + head + reasons(result) + told_elsewhere + printed_lines(result);
   if (result.state != State::not_written) text += line("where", lesson.judged_file(result.suite));
-  return text + line("hint", "./learn hint " + lesson.number()) + "\n";
+  const std::string task = result.state == State::not_written ? task_of(result) : "";
+  return text + line("hint", "./learn hint " + (task.empty() ? lesson.number() : task)) + "\n";
 }
 
 std::string describe_all(const std::vector<CheckResult>& results, const course::Lesson& lesson) {
@@ -139,10 +173,15 @@ std::string describe_all(const std::vector<CheckResult>& results, const course::
 
   std::string text = describe(*first, lesson, likely_elsewhere(results, *first));
   std::string others;
+  std::string reason;
   for (auto result = first + 1; result != results.end(); ++result) {
     if (result->passed() || result->state == State::not_written) continue;
-    others += "\n  ✗ " + result->full_name() + "\n      " + first_reason(*result);
+    const std::string next_reason = first_reason(*result);
+    if (!reason.empty() && next_reason != reason) others += "\n      " + reason;  // once for all that share it
+    others += "\n  ✗ " + result->full_name();
+    reason = next_reason;
   }
+  if (!others.empty()) others += "\n      " + reason;
   if (!others.empty()) text += "\nalso failing" + others + "\n";
   if (std::any_of(first, results.end(), [](const auto& r) { return r.state == State::not_written; })) {
     text += "\nnot written yet";

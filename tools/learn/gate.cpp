@@ -303,7 +303,8 @@ Problems judge_mistake(const Lesson& lesson, const std::string& id, const fs::pa
     problems.push_back("the mistake " + id + " is rejected, but no failure says \"" + mistake.says + "\"");
   }
   for (const auto& other : mistakes) {
-    if (other.id != id && contains(failures, other.says)) {
+    const bool true_too = std::find(mistake.also.begin(), mistake.also.end(), other.id) != mistake.also.end();
+    if (other.id != id && !true_too && contains(failures, other.says)) {
       problems.push_back("the mistake " + id + " is taken for " + other.id + ": a failure says \"" + other.says + "\"");
     }
   }

@@ -99,7 +99,8 @@ std::vector<Mistake> Lesson::mistakes() const {
     const auto catalogue = nlohmann::json::parse(read_file(mistakes_file()));
     for (const auto& entry : catalogue.at("mistakes")) {
       mistakes.push_back({entry.at("id"), entry.at("says"), entry.at("file"), entry.at("find"), entry.at("replace"),
-                          entry.value("named", true), entry.value("why", "")});
+                          entry.value("also", std::vector<std::string>{}), entry.value("named", true),
+                          entry.value("why", "")});
     }
   } catch (const nlohmann::json::exception& error) {
     throw std::runtime_error(mistakes_file().string() + ": " + error.what());

@@ -11,11 +11,12 @@ namespace attn::course {
 /// A well-known wrong answer: an entry of tests/mistakes/NN_name.json.
 struct Mistake {
   std::string id;
-  std::string says;     ///< one sentence to the learner
-  std::string file;     ///< of the solution
-  std::string find;     ///< occurs there exactly once
-  std::string replace;  ///< makes the mistake
-  bool named = true;    ///< false: values alone cannot tell it; `why` says why
+  std::string says;               ///< one sentence to the learner
+  std::string file;               ///< of the solution
+  std::string find;               ///< occurs there exactly once
+  std::string replace;            ///< makes the mistake
+  std::vector<std::string> also;  ///< ids of other mistakes whose sentences are true of this one too
+  bool named = true;              ///< false: values alone cannot tell it; `why` says why
   std::string why;
 };
 
