@@ -125,8 +125,8 @@ int hint(const fs::path& root, const std::string& name, std::size_t level) {
   }
   if (!found) throw std::invalid_argument("lesson " + lesson.title() + " has no task " + wanted_task);
   if (level < 3) {
-    std::cout << "\nMore: ./learn hint " << (wanted_task.empty() ? lesson.number() : wanted_task) << " --level "
-              << level + 1 << "\n";
+    const std::string task = wanted_task.empty() ? lesson.number() + ".1" : wanted_task;
+    std::cout << "\nMore, for one task: ./learn hint " << task << " --level " << level + 1 << "\n";
   }
   return passed;
 }
