@@ -87,6 +87,11 @@ TEST(Naughty, ReturnsNaN) {
 
 TEST(Naughty, IsNotWritten) { attn::todo("00.1"); }
 
+TEST(Naughty, FailsAndThenIsNotWritten) {
+  EXPECT_EQ(1, 2);
+  attn::todo("00.2");
+}
+
 TEST(Naughty, Last) { EXPECT_EQ(1, 1); }
 
 }  // namespace

@@ -61,10 +61,10 @@ const std::string& text(const std::string& check) { return outcome().texts.at(ch
 
 TEST(Supervisor, JudgesEveryCheckAndSurvives) {
   EXPECT_EQ(outcome().exit_code, 1);
-  EXPECT_EQ(outcome().states.size(), 19U);
+  EXPECT_EQ(outcome().states.size(), 20U);
   EXPECT_EQ(state("First"), "passed");
   EXPECT_EQ(state("Last"), "passed");
-  EXPECT_THAT(outcome().printed, HasSubstr("2 of 19 checks passed"));
+  EXPECT_THAT(outcome().printed, HasSubstr("2 of 20 checks passed"));
 }
 
 TEST(Supervisor, NamesACrash) {
@@ -125,6 +125,12 @@ TEST(Supervisor, TellsATodoWithFileAndLine) {
   EXPECT_EQ(state("IsNotWritten"), "not_written");
   EXPECT_THAT(text("IsNotWritten"), HasSubstr("TODO(00.1) is not written yet: "));
   EXPECT_THAT(text("IsNotWritten"), HasSubstr("naughty_checks.cpp:"));
+}
+
+TEST(Supervisor, TellsATodoThatComesAfterAFailure) {
+  EXPECT_EQ(state("FailsAndThenIsNotWritten"), "not_written");
+  EXPECT_THAT(text("FailsAndThenIsNotWritten"), HasSubstr("TODO(00.2) is not written yet: "));
+  EXPECT_THAT(text("FailsAndThenIsNotWritten"), HasSubstr("./learn hint 00.2"));
 }
 
 TEST(Supervisor, RefusesAFilterThatMatchesNothing) {

@@ -51,7 +51,6 @@ std::string describe_message(const std::string& message, State state) {
   if (state == State::ended || state == State::stopped) return block("ended", message);
   if (const auto mark = message.find(diagnosis_mark); mark != std::string::npos) return message.substr(mark + 1);
   if (const std::string thrown = thrown_text(message); !thrown.empty()) {
-    if (state == State::not_written) return block("todo", thrown);
     if (thrown == "std::bad_alloc" || thrown.find("out of memory") != std::string::npos) {
       return block("threw", thrown + ": it asked for more memory than a check may use");
     }
@@ -92,9 +91,19 @@ std::string judged_expression(const std::string& message) {
   return line("of", expression);
 }
 
+/// "TODO(01.2) is not written yet: ..." from whichever message it stands in.
+std::string todo_text(const CheckResult& result) {
+  for (const auto& message : result.messages) {
+    const std::string thrown = thrown_text(message);
+    if (thrown.rfind("TODO(", 0) == 0) return thrown;
+  }
+  return {};
+}
+
 /// The lines between the headline and the place. The first failed assertion says enough.
 std::string reasons(const CheckResult& result) {
   if (result.messages.empty()) return {};
+  if (result.state == State::not_written) return block("todo", todo_text(result));
   const std::string& first = result.messages.front();
   std::string text = judged_expression(first) + describe_message(first, result.state);
   for (auto at = text.find("\n\n"); at != std::string::npos; at = text.find("\n\n", at)) text.erase(at, 1);
@@ -115,11 +124,11 @@ std::string first_reason(const CheckResult& result) {
   return {};
 }
 
-/// The task that the check ran into: "01.2".
-std::string task_of(const CheckResult& result) {
-  const std::string text = thrown_text(result.messages.front());
-  const auto begin = text.find("TODO(") + 5;
-  return text.substr(begin, text.find(')', begin) - begin);
+/// The lesson, or, when the check ran into a TODO, that task: what `./learn hint` wants.
+std::string hint_topic(const CheckResult& result, const course::Lesson& lesson) {
+  if (result.state != State::not_written) return lesson.number();
+  const std::string text = todo_text(result).substr(std::string("TODO(").size());
+  return text.substr(0, text.find(')'));
 }
 
 /// The calls of todo() that still stand in the learner's files, as "TODO(01.2)  lessons/.../file.cpp:31". Not only
@@ -161,8 +170,7 @@ std::string describe(const CheckResult& result, const course::Lesson& lesson, co
   if (result.passed()) return "✓ " + head + "\n";
   std::string text = "✗ " + head + reasons(result) + told_elsewhere + printed_lines(result);
   if (result.state != State::not_written) text += line("where", lesson.judged_file(result.suite));
-  const std::string task = result.state == State::not_written ? task_of(result) : "";
-  return text + line("hint", "./learn hint " + (task.empty() ? lesson.number() : task)) + "\n";
+  return text + line("hint", "./learn hint " + hint_topic(result, lesson)) + "\n";
 }
 
 std::string describe_all(const std::vector<CheckResult>& results, const course::Lesson& lesson) {
