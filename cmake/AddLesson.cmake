@@ -43,7 +43,7 @@ function(add_lesson name)
 
   add_library(checks_${number} OBJECT ${test_source})
   target_link_libraries(checks_${number} PRIVATE attn_test_support attn_warnings)
-  target_precompile_headers(checks_${number} REUSE_FROM attn_pch_tests)
+  target_precompile_headers(checks_${number} REUSE_FROM attn_pch)
 
   add_executable(lesson_${number} ${stubs} $<TARGET_OBJECTS:checks_${number}>)
   target_link_libraries(lesson_${number} PRIVATE attn_test_main ${required} attn_learner_warnings)

@@ -3,6 +3,8 @@
 
 #include <armadillo>
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "attn/linear.hpp"
 #include "attn/softmax.hpp"
@@ -47,6 +49,15 @@ TEST(SoftmaxMatrix, StandsScoresFarFromZero) {
   EXPECT_THAT(softmax_rows(golden.mat("scores")), Matches(golden.expected("weights")));
 }
 
+TEST(SoftmaxMatrix, StandsEachOfTheseRowsAlone) {
+  const GoldenCase golden = load_golden("softmax_far_from_zero");
+  const arma::mat scores = golden.mat("scores");
+  const arma::mat weights = golden.mat("weights");
+  for (arma::uword i = 0; i < scores.n_rows; ++i) {
+    EXPECT_THAT(softmax_rows(arma::mat(scores.row(i))), IsNear(arma::mat(weights.row(i)), {"L", "S"}));
+  }
+}
+
 TEST(SoftmaxMatrix, GivesOneForASingleColumn) {
   EXPECT_THAT(softmax_rows(arma::mat(3, 1, arma::fill::randn)), IsNear(arma::mat(3, 1, arma::fill::ones), {"L", "S"}));
 }
@@ -73,6 +84,11 @@ TEST(SoftmaxCube, EqualsTheDefinitionForOtherSizes) {
     const arma::cube scores(size, arma::fill::randn);
     EXPECT_THAT(softmax_rows(scores), IsNear(naive_softmax_rows(scores), {"L", "S", "B"}));
   }
+}
+
+TEST(SoftmaxCube, StandsScoresFarFromZero) {
+  const GoldenCase golden = load_golden("softmax_cube_far_from_zero");
+  EXPECT_THAT(softmax_rows(golden.cube("scores")), Matches(golden.expected("weights")));
 }
 
 TEST(SoftmaxCube, RejectsASizeOfZero) {
@@ -126,22 +142,54 @@ TEST(LinearInit, DrawsUniformlyFromTheBound) {
   }
 }
 
+TEST(LinearInit, HasABoundThatDependsOnInAlone) {
+  arma::arma_rng::set_seed(2);
+  for (const auto& [in, out] : {std::pair<arma::uword, arma::uword>(400, 50), {4, 5000}}) {
+    const double bound = 1 / std::sqrt(static_cast<double>(in));
+    const double largest = arma::abs(Linear(in, out, false).weight).max();
+    EXPECT_TRUE(largest <= bound && largest >= 0.99 * bound)
+        << diagnosis_mark
+        << line("value", "in = " + std::to_string(in) + ", out = " + std::to_string(out) + ": the largest number is " +
+                             std::to_string(largest) + ", want nearly 1/sqrt(in) = " + std::to_string(bound));
+  }
+}
+
+TEST(LinearInit, DrawsEveryNumberAnew) {
+  const Linear layer(3, 5);
+  const arma::vec drawn = arma::join_cols(arma::vectorise(layer.weight), arma::vectorise(layer.bias));
+  EXPECT_TRUE(arma::vec(arma::unique(drawn)).n_elem == 20)
+      << diagnosis_mark << line("value", "some of the 15 + 5 numbers of a 3 x 5 layer are the same");
+}
+
 TEST(LinearInit, RepeatsItselfForTheSameSeed) {
   arma::arma_rng::set_seed(7);
   const Linear first(3, 5);
   const Linear second(3, 5);
   arma::arma_rng::set_seed(7);
-  const Linear again(3, 5);
-  EXPECT_THAT(again.weight, IsNear(first.weight, {"in", "out"}))
-      << note("the numbers must come from Armadillo's generator (arma::randu), which the check seeds");
-  EXPECT_FALSE(arma::approx_equal(second.weight, first.weight, "absdiff", 1e-12))
-      << diagnosis_mark << line("value", "two new layers have the same weight")
+  const Linear first_again(3, 5);
+  const Linear second_again(3, 5);
+  const std::string about =
+      note("after arma::arma_rng::set_seed, the same layers must follow: draw only with Armadillo");
+  EXPECT_THAT(first_again.weight, IsNear(first.weight, {"in", "out"})) << about;
+  EXPECT_THAT(arma::mat(first_again.bias), IsNear(arma::mat(first.bias), {"1", "out"})) << about;
+  EXPECT_THAT(second_again.weight, IsNear(second.weight, {"in", "out"})) << about;
+  EXPECT_THAT(arma::mat(second_again.bias), IsNear(arma::mat(second.bias), {"1", "out"})) << about;
+}
+
+TEST(LinearInit, LeavesSeedingToTheCaller) {
+  const Linear first(3, 5);
+  const Linear second(3, 5);
+  EXPECT_FALSE(arma::approx_equal(first.weight, second.weight, "absdiff", 1e-12) ||
+               arma::approx_equal(first.bias, second.bias, "absdiff", 1e-12))
+      << diagnosis_mark << line("value", "two new layers have the same weight or bias")
       << note("the layer seeds the generator itself; leave that to the caller");
 }
 
 TEST(LinearInit, RejectsASizeOfZero) {
   EXPECT_THAT([] { Linear(0, 5); }, RejectsArgument("in", {"0"}));
   EXPECT_THAT([] { Linear(3, 0); }, RejectsArgument("out", {"0"}));
+  EXPECT_THAT([] { Linear(0, 5, false); }, RejectsArgument("in", {"0"}));
+  EXPECT_THAT([] { Linear(3, 0, false); }, RejectsArgument("out", {"0"}));
 }
 
 // ------------------------------------------------------------------------------------ applied to a matrix, 00.4
@@ -168,8 +216,17 @@ TEST(LinearMatrix, WorksWithoutABias) {
   EXPECT_THAT(golden.linear("layer")(golden.mat("x")), Matches(golden.expected("y")));
 }
 
+TEST(LinearMatrix, TakesASingleToken) {
+  const GoldenCase golden = load_golden("linear_matrix");
+  const arma::mat x = golden.mat("x");
+  const arma::mat y = golden.mat("y");
+  EXPECT_THAT(golden.linear("layer")(arma::mat(x.row(2))), IsNear(arma::mat(y.row(2)), {"L", "out"}));
+}
+
 TEST(LinearMatrix, RejectsTheWrongShape) {
   const Linear layer(3, 5);
+  EXPECT_THAT([&] { layer(arma::mat(4, 2, arma::fill::zeros)); }, RejectsArgument("x", {"4 x 2", "3"}));
+  EXPECT_THAT([&] { layer(arma::mat(4, 5, arma::fill::zeros)); }, RejectsArgument("x", {"4 x 5", "3"}));
   EXPECT_THAT([&] { layer(arma::mat(4, 6, arma::fill::zeros)); }, RejectsArgument("x", {"4 x 6", "3"}));
   EXPECT_THAT([&] { layer(arma::mat(3, 4, arma::fill::zeros)); }, RejectsArgument("x", {"3 x 4", "3"}));
   EXPECT_THAT([&] { layer(arma::mat()); }, RejectsArgument("x", {"0 x 0"}));
@@ -199,6 +256,7 @@ TEST(LinearCube, EqualsTheDefinitionForOtherSizes) {
 
 TEST(LinearCube, RejectsTheWrongShape) {
   const Linear layer(3, 5);
+  EXPECT_THAT([&] { layer(arma::cube(4, 2, 7, arma::fill::zeros)); }, RejectsArgument("x", {"4 x 2 x 7", "3"}));
   EXPECT_THAT([&] { layer(arma::cube(4, 6, 2, arma::fill::zeros)); }, RejectsArgument("x", {"4 x 6 x 2", "3"}));
   EXPECT_THAT([&] { layer(arma::cube()); }, RejectsArgument("x", {"0 x 0 x 0"}));
   EXPECT_THAT([&] { layer(arma::cube(4, 3, 0)); }, RejectsArgument("x", {"4 x 3 x 0"}));

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <armadillo>
+#include <cmath>
+#include <string>
 
 #include "attn/self_attention_v1.hpp"
 #include "attn/self_attention_v2.hpp"
@@ -37,6 +39,18 @@ TEST(SelfAttentionV2, HasABias) {
   const SelfAttentionV2 attention(4);
   ASSERT_FALSE(attention.proj.bias.is_empty()) << diagnosis_mark << likely_mistake("projection_without_bias");
   EXPECT_THAT(arma::mat(attention.proj.bias), HasShape({{"1", 1}, {"3E", 12}}));
+}
+
+TEST(SelfAttentionV2, KeepsWhatLinearDraws) {
+  const SelfAttentionV2 attention(50);
+  const arma::mat bias = attention.proj.bias;
+  for (const arma::mat& part :
+       {arma::mat(attention.proj.weight.cols(0, 49)), arma::mat(attention.proj.weight.cols(50, 99)),
+        arma::mat(attention.proj.weight.cols(100, 149)), bias}) {
+    EXPECT_TRUE(arma::abs(part).max() <= 1 / std::sqrt(50.0) && arma::stddev(arma::vectorise(part)) > 0.06)
+        << diagnosis_mark << line("value", "the weight or the bias of the projection is not as Linear draws it")
+        << note("construct one Linear of the right width, and leave its weight and bias alone");
+  }
 }
 
 // ------------------------------------------------------------------------------------------------- forward, 02.2
@@ -76,8 +90,9 @@ TEST(SelfAttentionV2, KeepsTheSequencesOfABatchApart) {
   const arma::cube X = golden.cube("X");
   const arma::cube together = attention.forward(X);
   for (arma::uword b = 0; b < X.n_slices; ++b) {
-    EXPECT_THAT(attention.forward(X.slices(b, b)), IsNear(arma::cube(together.slices(b, b)), {"L", "E", "B"}))
-        << note("a sequence must give the same result alone as in a batch");
+    const arma::cube alone = attention.forward(X.slices(b, b));
+    EXPECT_THAT(arma::cube(together.slices(b, b)), IsNear(alone, {"L", "E", "B"})) << note(
+        "this is sequence " + std::to_string(b) + " of the batch; alone, the same sequence gives what is wanted");
   }
 }
 
@@ -96,7 +111,8 @@ TEST(SelfAttentionV2, KeepsTheWeightsThatPyTorchHas) {
 
 TEST(SelfAttentionV2, EqualsTheDefinitionForOtherSizes) {
   arma::arma_rng::set_seed(3);
-  for (const arma::SizeCube size : {arma::SizeCube(3, 5, 2), arma::SizeCube(6, 1, 3), arma::SizeCube(2, 7, 1)}) {
+  for (const arma::SizeCube size : {arma::SizeCube(3, 5, 2), arma::SizeCube(6, 1, 3), arma::SizeCube(2, 7, 1),
+                                    arma::SizeCube(1, 4, 2), arma::SizeCube(100, 2, 3)}) {
     const arma::cube X(size, arma::fill::randn);
     const arma::uword dim = X.n_cols;
     SelfAttentionV2 attention(dim);
@@ -105,15 +121,44 @@ TEST(SelfAttentionV2, EqualsTheDefinitionForOtherSizes) {
     const arma::cube K = QKV.cols(dim, 2 * dim - 1);
     const arma::cube V = QKV.cols(2 * dim, 3 * dim - 1);
     EXPECT_THAT(attention.forward(X), IsNear(naive_attention(Q, K, V), {"L", "E", "B"}));
+    EXPECT_THAT(attention.attention_weights(), IsNear(naive_attention_weights(Q, K), {"L", "L", "B"}));
   }
 }
 
 TEST(SelfAttentionV2, StartsAfreshAtEveryCall) {
   const GoldenCase golden = load_golden("batch");
   SelfAttentionV2 attention = layer_from(golden);
-  attention.forward(golden.cube("X"));
-  attention.forward(arma::cube(3, 4, 1, arma::fill::randn));
-  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 3}, {"L (keys)", 3}, {"B", 1}}));
+  const arma::cube X = golden.cube("X");
+  EXPECT_TRUE(attention.attention_weights().is_empty())
+      << diagnosis_mark << line("value", "attention_weights() is not empty before the first forward");
+  const std::string about = note("forward was called before with another X; nothing of that call may be left");
+  attention.forward(-2 * X);
+  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output"))) << about;
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights"))) << about;
+  attention.forward(X.slices(0, 0));
+  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"B", 1}})) << about;
+}
+
+TEST(SelfAttentionV2, LeavesItsFieldsAsTheyWere) {
+  SelfAttentionV2 attention(4);
+  const SelfAttentionV2 before = attention;
+  attention.forward(arma::cube(5, 4, 2, arma::fill::randn));
+  EXPECT_THAT(attention.proj.weight, IsNear(before.proj.weight, {"in", "out"}));
+  EXPECT_TRUE(arma::approx_equal(attention.proj.bias, before.proj.bias, "absdiff", 0))
+      << diagnosis_mark << line("value", "forward changed proj.bias");
+}
+
+TEST(SelfAttentionV2, LeavesTheRandomGeneratorToTheCaller) {
+  const SelfAttentionV2 first(4);
+  const SelfAttentionV2 second(4);
+  EXPECT_FALSE(arma::approx_equal(first.proj.weight, second.proj.weight, "absdiff", 1e-12))
+      << diagnosis_mark << line("value", "two new layers have the same weight")
+      << note("the constructor seeds the generator itself; leave that to the caller");
+}
+
+TEST(SelfAttentionV2, StandsScoresFarFromZero) {
+  const GoldenCase golden = load_golden("far_from_zero");
+  SelfAttentionV2 attention = layer_from(golden);
   EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
 }
 
@@ -137,6 +182,19 @@ TEST(Fuse, LeavesTheSeparateLayerAsItWas) {
   const SelfAttentionV1 separate = separate_layer_from(golden);
   fuse(separate);
   EXPECT_THAT(separate.query_proj.weight, IsNear(golden.linear("query_proj").weight, {"in", "out"}));
+  EXPECT_THAT(separate.key_proj.weight, IsNear(golden.linear("key_proj").weight, {"in", "out"}));
+  EXPECT_THAT(separate.value_proj.weight, IsNear(golden.linear("value_proj").weight, {"in", "out"}));
+}
+
+TEST(Fuse, WorksForEveryWidth) {
+  for (const arma::uword dim : {1U, 3U, 6U}) {
+    SelfAttentionV1 separate(dim);
+    SelfAttentionV2 fused = fuse(separate);
+    EXPECT_TRUE(fused.attention_weights().is_empty())
+        << diagnosis_mark << line("value", "attention_weights() is not empty before the first forward");
+    const arma::cube X(5, dim, 2, arma::fill::randn);
+    EXPECT_THAT(fused.forward(X), IsNear(separate.forward(X), {"L", "E", "B"}));
+  }
 }
 
 TEST(Fuse, GivesWhatTheSeparateLayerGives) {
@@ -157,6 +215,8 @@ TEST(SelfAttentionV2, RejectsAnInputOfTheWrongShape) {
               RejectsArgument("X", {"5 x 3 x 2", "4"}));
   EXPECT_THAT([&] { attention.forward(arma::cube(5, 12, 2, arma::fill::zeros)); },
               RejectsArgument("X", {"5 x 12 x 2", "4"}));
+  EXPECT_THAT([&] { attention.forward(arma::cube(5, 1, 2, arma::fill::zeros)); },
+              RejectsArgument("X", {"5 x 1 x 2", "4"}));
   EXPECT_THAT([&] { attention.forward(arma::cube()); }, RejectsArgument("X", {"0 x 0 x 0"}));
   EXPECT_THAT([&] { attention.forward(arma::cube(0, 4, 2)); }, RejectsArgument("X", {"0 x 4 x 2"}));
   EXPECT_THAT([&] { attention.forward(arma::cube(5, 4, 0)); }, RejectsArgument("X", {"5 x 4 x 0"}));

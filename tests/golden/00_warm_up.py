@@ -63,6 +63,12 @@ def cases():
         dtype=DOUBLE,
     )
     made["softmax_far_from_zero"] = softmax_case(far, "L S")
+    # slice 0: far from zero; slice 1: near it, with one row far below
+    far_cube = torch.tensor(
+        [[[1000.0, 1001.0, 1000.5], [-1000.0, -1001.0, -1002.0]], [[0.0, 1.0, 0.5], [-5000.0, -5000.0, -5001.0]]],
+        dtype=DOUBLE,
+    )
+    made["softmax_cube_far_from_zero"] = softmax_case(far_cube, "B L S")
 
     hand = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=DOUBLE)
     made["linear_by_hand"] = linear_case(hand, hand_layer(), "L in", "L out")

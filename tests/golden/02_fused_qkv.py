@@ -15,13 +15,15 @@ def attention(Q, K, V, scale=None):
     return weights, weights @ V
 
 
-def attention_case(X, proj, seed=None):
+def attention_case(X, proj, seed=None, with_mistakes=True):
     case = Case(seed).add("X", X, "B L E").add_linear("proj", proj)
     dim, length = X.shape[-1], X.shape[1]
     QKV = proj(X)
     Q, K, V = torch.split(QKV, dim, dim=-1)
     weights, output = attention(Q, K, V)
     case.add("weights", weights, "B L L").add("output", output, "B L E")
+    if not with_mistakes:  # several would give the same values here, so none can be named
+        return case
 
     def mistake(name, result):
         case.add_mistake(name, weights=result[0], output=result[1])
@@ -35,6 +37,14 @@ def attention_case(X, proj, seed=None):
     mistake("bias_forgotten", attention(*torch.split(X @ proj.weight.T, dim, dim=-1)))
     mistake("divided_by_three_dim", attention(Q, K, V, scale=math.sqrt(3 * dim)))
     mistake("unscaled", attention(Q, K, V, scale=1))
+    mistake("divided_by_dim", attention(Q, K, V, scale=dim))
+    mistake("divided_by_root_length", attention(Q, K, V, scale=math.sqrt(length)))
+    scores = Q @ K.transpose(-1, -2) / math.sqrt(dim)
+    columns = torch.softmax(scores, dim=-2)
+    mistake("softmax_columns", (columns, columns @ V))
+    # The kept weights are the scores in both of these; the output tells them apart.
+    case.add_mistake("softmax_forgotten", output=scores @ V)
+    case.add_mistake("scores_kept", weights=scores)
     case.add_mistake("values_not_projected", output=attention(Q, K, X)[1])
     case.add_mistake("values_are_keys", output=attention(Q, K, K)[1])
     return case
@@ -72,6 +82,8 @@ def cases():
     made["by_hand"] = attention_case(torch.tensor([[[1.0, 0.0], [0.0, 2.0]]], dtype=DOUBLE), hand_layer())
     torch.manual_seed(21)
     made["batch"] = attention_case(3 * torch.randn(2, 5, 4, dtype=DOUBLE), nn.Linear(4, 12, dtype=DOUBLE), 21)
+    torch.manual_seed(23)
+    made["far_from_zero"] = attention_case(200 * torch.randn(2, 5, 4, dtype=DOUBLE), nn.Linear(4, 12, dtype=DOUBLE), 23, False)
     torch.manual_seed(22)
     made["fuse"] = fuse_case(4, 22)
     return made

@@ -116,9 +116,11 @@ std::string diagnose_values(const arma::cube& actual, const Expected& expected) 
   }
   if (count == 0) return {};
   const auto [got, want] = distinct(actual(worst), expected.values(worst));
+  const std::string nearly = largest < 1e-5 ? note("nearly right: is there a float, or a small number added?") : "";
   return line("value", "worst at " + place(actual, worst) + ": got " + got + ", want " + want + ", off by " +
                            number(largest, 3) + "   " +
-                           count_of(count, actual.n_elem, count == 1 ? "differs" : "differ"));
+                           count_of(count, actual.n_elem, count == 1 ? "differs" : "differ")) +
+         nearly;
 }
 
 }  // namespace

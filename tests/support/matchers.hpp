@@ -65,6 +65,9 @@ MATCHER(RowsSumToOne, "has rows that sum to one") {
 /// Whether a message names an argument: as a word of its own, and not as the x of "4 x 6".
 bool names_argument(const std::string& message, const std::string& argument);
 
+/// The name of an exception's type, as one writes it: "std::runtime_error".
+std::string type_name(const std::exception& error);
+
 /// Calling `arg` throws std::invalid_argument whose message names the argument and holds each of the other words.
 MATCHER_P2(ThrowsInvalidArgument, argument, words, "throws std::invalid_argument") {
   std::string wanted = line("wanted", "std::invalid_argument with a message that names \"" + argument + "\"");
@@ -84,7 +87,10 @@ MATCHER_P2(ThrowsInvalidArgument, argument, words, "throws std::invalid_argument
     }
     return true;
   } catch (const std::exception& error) {
-    return explain(line("threw", error.what()) + wanted + note("check the sizes before you compute"), result_listener);
+    const bool only_the_type = names_argument(error.what(), argument);
+    return explain(line("threw", type_name(error) + ": " + error.what()) + wanted +
+                       note(only_the_type ? "only the type is wrong" : "check the sizes before you compute"),
+                   result_listener);
   }
   return explain(line("threw", "nothing") + wanted, result_listener);
 }

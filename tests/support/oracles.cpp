@@ -46,11 +46,15 @@ arma::cube naive_scores(const arma::cube& Q, const arma::cube& K) {
   return scores;
 }
 
-arma::cube naive_attention(const arma::cube& Q, const arma::cube& K, const arma::cube& V) {
+arma::cube naive_attention_weights(const arma::cube& Q, const arma::cube& K) {
   const double scale = std::sqrt(static_cast<double>(Q.n_cols));
   arma::cube scores = naive_scores(Q, K);
   for (double& score : scores) score /= scale;
-  const arma::cube weights = naive_softmax_rows(scores);
+  return naive_softmax_rows(scores);
+}
+
+arma::cube naive_attention(const arma::cube& Q, const arma::cube& K, const arma::cube& V) {
+  const arma::cube weights = naive_attention_weights(Q, K);
   arma::cube context(Q.n_rows, V.n_cols, Q.n_slices);
   for (uword b = 0; b < Q.n_slices; ++b) {
     for (uword i = 0; i < Q.n_rows; ++i) {

@@ -15,6 +15,9 @@ arma::cube naive_linear(const arma::cube& x, const arma::mat& weight, const arma
 /// scores(i, j, b) = sum_h Q(i, h, b) K(j, h, b)
 arma::cube naive_scores(const arma::cube& Q, const arma::cube& K);
 
+/// (L x D x B), (S x D x B) -> (L x S x B)
+arma::cube naive_attention_weights(const arma::cube& Q, const arma::cube& K);
+
 /// (L x D x B), (S x D x B), (S x Dv x B) -> (L x Dv x B)
 arma::cube naive_attention(const arma::cube& Q, const arma::cube& K, const arma::cube& V);
 

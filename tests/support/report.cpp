@@ -34,6 +34,8 @@ std::string thrown_text(const std::string& message) {
 std::string explain_thrown(const std::string& thrown) {
   static const std::pair<const char*, const char*> meanings[] = {
       {"size is fixed and hence cannot be changed", "a matrix was assigned to a slice of another size"},
+      {"slice(): index out of bounds", "slices count from 0 to n_slices - 1"},
+      {"each_row(): incompatible size", "the row that is added must be as wide as the matrix"},
       {"cols(): indices out of bounds", "columns count from 0, and cols(first, last) includes the last"},
       {"rows(): indices out of bounds", "rows count from 0, and rows(first, last) includes the last"},
       {"index out of bounds", "an index is not below its size: (row, column, slice), each counted from 0"},
@@ -154,7 +156,9 @@ std::vector<std::string> open_tasks(const course::Lesson& lesson) {
 /// What another failing check says it is, where the first cannot tell.
 std::string likely_elsewhere(const std::vector<CheckResult>& results, const CheckResult& first) {
   const std::string label = line("likely", "");
-  if (reasons(first).find(label) != std::string::npos) return {};
+  const std::string known = reasons(first);
+  const bool told = known.find(label) != std::string::npos || known.find("shape   got") != std::string::npos;
+  if (told || first.state != State::failed) return {};
   for (const auto& result : results) {
     const std::string text = reasons(result);
     const auto begin = text.find(label);

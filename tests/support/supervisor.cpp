@@ -49,10 +49,17 @@ constexpr std::size_t shown_bytes = 2000;
 
 // ---------------------------------------------------------------------------------------------- in the child
 
+void set_limit(int resource, std::size_t value) {
+  rlimit limit{};
+  getrlimit(static_cast<__rlimit_resource>(resource), &limit);
+  limit.rlim_cur = std::min<rlim_t>(value, limit.rlim_max);
+  setrlimit(static_cast<__rlimit_resource>(resource), &limit);
+}
+
 /// Reports every step to the parent: one JSON object a line.
 class EventSender : public ::testing::EmptyTestEventListener {
  public:
-  explicit EventSender(int fd) : fd_(fd) {}
+  EventSender(int fd, std::size_t printed_bytes) : fd_(fd), printed_bytes_(printed_bytes) {}
 
   void OnTestIterationStart(const ::testing::UnitTest& unit_test, int /*iteration*/) override {
     json checks = json::array();
@@ -66,7 +73,10 @@ class EventSender : public ::testing::EmptyTestEventListener {
     send({{"event", "plan"}, {"checks", checks}});
   }
 
-  void OnTestStart(const ::testing::TestInfo&) override { send({{"event", "start"}, {"printed", printed()}}); }
+  void OnTestStart(const ::testing::TestInfo&) override {
+    set_limit(RLIMIT_FSIZE, printed() + printed_bytes_);
+    send({{"event", "start"}, {"printed", printed()}});
+  }
 
   void OnTestPartResult(const ::testing::TestPartResult& part) override {
     if (!part.failed()) return;
@@ -95,14 +105,8 @@ class EventSender : public ::testing::EmptyTestEventListener {
   }
 
   int fd_;
+  std::size_t printed_bytes_;
 };
-
-void set_limit(int resource, std::size_t value) {
-  rlimit limit{};
-  getrlimit(static_cast<__rlimit_resource>(resource), &limit);
-  limit.rlim_cur = std::min<rlim_t>(value, limit.rlim_max);
-  setrlimit(static_cast<__rlimit_resource>(resource), &limit);
-}
 
 /// Allows this process so many bytes of address space more than it has now.
 void limit_memory(std::size_t bytes) {
@@ -125,12 +129,11 @@ void limit_memory(std::size_t bytes) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
 
   set_limit(RLIMIT_CORE, 0);
-  set_limit(RLIMIT_FSIZE, limits.printed_bytes);
   limit_memory(limits.memory_bytes);
 
   auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
   delete listeners.Release(listeners.default_result_printer());
-  listeners.Append(new EventSender(events));
+  listeners.Append(new EventSender(events, limits.printed_bytes));
   const int failed = RUN_ALL_TESTS();
   std::fflush(nullptr);
   _exit(failed);
