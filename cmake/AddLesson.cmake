@@ -17,6 +17,10 @@ include(AddMistakes)
 
 add_library(attn INTERFACE)
 
+# Two targets to build, so that a learner's compile error stops nothing but the learner's lesson.
+add_custom_target(lessons)
+add_custom_target(solutions)
+
 function(add_lesson name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "NOT_IN_CTEST" "" "REQUIRES")
   string(REGEX MATCH "^[0-9][0-9]" number ${name})
@@ -54,6 +58,9 @@ function(add_lesson name)
 
   add_executable(solution_${number}_test $<TARGET_OBJECTS:checks_${number}>)
   target_link_libraries(solution_${number}_test PRIVATE solution_${number} attn_test_main)
+
+  add_dependencies(lessons lesson_${number})
+  add_dependencies(solutions solution_${number}_test)
 
   if(ATTN_AUTHORING AND ATTN_MISTAKES)
     set(not_in_ctest)

@@ -3,8 +3,9 @@
 
 failures=0
 checked=0
-output=$(mktemp)
-trap 'rm -rf "$output" ${scratch:+"$scratch"}' EXIT
+scratch=$(mktemp -d) # for the test to use; gone at its end
+output=$scratch/output
+trap 'rm -rf "$scratch"' EXIT
 
 # expect EXIT_CODE TEXT... -- COMMAND...   the command ends with the code, and prints each of the texts ("!text": does not)
 expect() {

@@ -7,7 +7,6 @@ course=$1
 # shellcheck source=tests/course/expect.sh
 . "$course/tests/course/expect.sh"
 
-scratch=$(mktemp -d)
 mkdir "$scratch/course" "$scratch/bare"
 cp "$course/learn" "$scratch/course/learn"
 for tool in sh dirname cat grep sed awk tr mkdir rm mktemp tail head env; do ln -s "$(command -v $tool)" "$scratch/bare/$tool"; done

@@ -9,7 +9,6 @@ tool=$2
 # shellcheck source=tests/course/expect.sh
 . "$course/tests/course/expect.sh"
 
-scratch=$(mktemp -d)
 copy="$scratch/course"
 mkdir "$copy"
 (cd "$course" && tar -cf - --exclude=./build --exclude=./.git --exclude=./.learn --exclude=./compile_commands.json .) |
