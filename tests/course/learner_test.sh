@@ -47,6 +47,9 @@ expect 1 "✗ 01 self_attention_v1 · SelfAttentionV1.GivesTheTwoByTwoWorkedByHa
   "shape   2 x 2 x 1 (L x E x B)   ok" "value   worst at row 0, col 0: got 1.46212, want 1.33952" "(4 of 4 differ)" \
   "likely  the scores are not divided by √E" "where   $lesson" "hint    ./learn hint 01" "also failing" \
   -- learn check 01
+mapfile -t sample < <(sed -n '/^✗/,/^  hint/p' README.md) # what the README shows is what it prints
+[ ${#sample[@]} -ge 6 ]
+expect 1 "${sample[@]}" -- learn check 01
 expect 8 "likely  the scores are not divided by √E" "where   $lesson" -- ctest --preset lesson-01
 expect 0 "now     00 warm_up" "!passed  01" -- learn list # it passed once, and does no longer
 
