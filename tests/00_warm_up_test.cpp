@@ -129,10 +129,10 @@ TEST(LinearInit, DrawsUniformlyFromTheBound) {
                           " and " + std::to_string(largest) + ", want nearly -1/sqrt(in) = " + std::to_string(-bound) +
                           " and 1/sqrt(in) = " + std::to_string(bound));
     const auto fills = [&](double b) { return largest <= b && largest >= near * b; };
-    const std::string mistake = fills(1 / 100.0)              ? likely_mistake("bound_without_root")
-                                : fills(1 / std::sqrt(200.0)) ? likely_mistake("bound_from_out")
-                                : smallest >= 0               ? likely_mistake("only_positive")
-                                                              : "";
+    const std::string mistake = fills(1 / 100.0)               ? likely_mistake("bound_without_root")
+                                : fills(1 / std::sqrt(200.0))  ? likely_mistake("bound_from_out")
+                                : smallest >= 0 && largest > 0 ? likely_mistake("only_positive")
+                                                               : "";
     EXPECT_TRUE(fills(bound) && smallest >= -bound && smallest <= -near * bound) << diagnosis_mark << found << mistake;
     // A uniform variable on (-b, b) has the mean 0 and the standard deviation b / sqrt(3).
     EXPECT_NEAR(arma::stddev(arma::vectorise(drawn)), bound / std::sqrt(3.0), 0.1 * bound)
