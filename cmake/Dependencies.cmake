@@ -50,9 +50,13 @@ endif()
 # One shared precompiled header: the learner's file compiles in well under a second. It holds no test headers, so that a
 # learner's file cannot come to depend on them.
 set(pch ${CMAKE_CURRENT_LIST_DIR}/pch)
-add_library(attn_armadillo_templates STATIC ${pch}/armadillo_templates.cpp)
+add_library(attn_armadillo_templates STATIC EXCLUDE_FROM_ALL ${pch}/armadillo_templates.cpp)
 target_link_libraries(attn_armadillo_templates PUBLIC attn_armadillo)
-target_link_libraries(attn_contract INTERFACE attn_armadillo_templates)
+if(ATTN_SANITIZE) # instantiated where they are used, and nothing besides: sanitized code is slow to compile
+  target_compile_definitions(attn_contract INTERFACE ATTN_PLAIN_ARMADILLO)
+else()
+  target_link_libraries(attn_contract INTERFACE attn_armadillo_templates)
+endif()
 
 add_library(attn_pch OBJECT ${pch}/pch.cpp)
 target_link_libraries(attn_pch PRIVATE attn_contract attn_learner_warnings)

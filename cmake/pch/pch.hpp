@@ -4,4 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#ifdef ATTN_PLAIN_ARMADILLO
+#include <armadillo>
+#else
 #include "armadillo_templates.hpp"
+#endif

@@ -4,7 +4,6 @@
 #include <cctype>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <sstream>
 #include <stdexcept>
 
@@ -68,17 +67,18 @@ std::string Lesson::subject() const {
   std::ifstream in(chapter_file());
   std::string heading;
   std::getline(in, heading);
-  return std::regex_replace(heading, std::regex("^# *[0-9]* *[·:.-]* *"), "");
+  const std::string number_ends = " · ";  // "# 01 · Self-attention"
+  const auto end = heading.find(number_ends);
+  return end == std::string::npos ? heading : heading.substr(end + number_ends.size());
 }
 
 std::vector<Task> Lesson::tasks() const {
   std::vector<Task> tasks;
   std::istringstream in(read_file(hints_file()));
-  const std::regex task_heading("## ([0-9]{2}\\.[0-9]+) (.+)");
   for (std::string row; std::getline(in, row);) {
-    std::smatch match;
-    if (std::regex_match(row, match, task_heading)) {
-      tasks.push_back({match[1], match[2], {}});
+    if (begins_with(row, "## " + number() + ".")) {
+      const auto id_end = row.find(' ', 3);
+      tasks.push_back({row.substr(3, id_end - 3), row.substr(std::min(id_end, row.size() - 1) + 1), {}});
     } else if (begins_with(row, "### ")) {
       if (tasks.empty())
         throw std::runtime_error(hints_file().string() + ": a level before the first \"## NN.n task\"");
@@ -116,11 +116,12 @@ Lesson lesson_of(const fs::path& test_source) {
 
 std::vector<Lesson> find_lessons(const fs::path& root) {
   std::vector<Lesson> lessons;
-  const std::regex lesson_name("[0-9]{2}_[a-z0-9_]+");
   std::error_code missing;
   for (const auto& entry : fs::directory_iterator(root / "lessons", missing)) {
     const std::string name = entry.path().filename().string();
-    if (entry.is_directory() && std::regex_match(name, lesson_name)) lessons.push_back({root, name});
+    const auto is_digit = [&](std::size_t at) { return std::isdigit(static_cast<unsigned char>(name[at])) != 0; };
+    const bool named_like_one = name.size() > 3 && is_digit(0) && is_digit(1) && name[2] == '_';
+    if (entry.is_directory() && named_like_one) lessons.push_back({root, name});
   }
   std::sort(lessons.begin(), lessons.end(), [](const Lesson& a, const Lesson& b) { return a.name < b.name; });
   return lessons;
