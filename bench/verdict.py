@@ -9,7 +9,8 @@ this folder is touched. Each save changes the file, so that it really is compile
     save -> verdict        ./learn check 01 after a save
     test program           build/dev/lesson_01 alone
     clone -> verdict       ./learn and the first ./learn check 00 on a clean clone, packages present
-    start                  ./learn when all is there
+    start                  ./learn list when all is there
+    without the header     the same file compiled without the precompiled header: how fast this machine is just now
 """
 
 import argparse
@@ -42,7 +43,8 @@ def measure(compiler, runs):
 
         right = (course / "solutions" / ANSWER).read_text()
         stub = course / "lessons" / ANSWER
-        verdicts, programs, starts = [], [], []
+        verdicts, programs, starts, plain = [], [], [], []
+        compile_plainly = f"{compiler} -std=c++17 -O0 -DARMA_DONT_USE_WRAPPER -Iinclude -c {stub} -o /dev/null".split()
         stub.write_text(right)
         seconds(["./learn", "check", "01"], course, environment, 0)  # builds what the first check builds once
         for run in range(runs):
@@ -50,7 +52,8 @@ def measure(compiler, runs):
             verdicts.append(seconds(["./learn", "check", "01"], course, environment, 0))
             programs.append(seconds([str(course / "build/dev/lesson_01")], course, environment, 0))
             starts.append(seconds(["./learn", "list"], course, environment, 0))
-    return first, verdicts, programs, starts
+            plain.append(seconds(compile_plainly, course, environment, 0))
+    return first, verdicts, programs, starts, plain
 
 
 def spread(values, unit=1, digits=2):
@@ -63,12 +66,12 @@ def main():
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--compiler", action="append")
     arguments = parser.parse_args()
-    print("| compiler | save -> verdict, s | test program, ms | clean clone -> first verdict, s | ./learn list, ms |")
-    print("|---|---|---|---|---|")
+    print("| compiler | save -> verdict, s | test program, ms | clean clone -> first verdict, s | ./learn list, ms | without the header, s |")
+    print("|---|---|---|---|---|---|")
     for compiler in arguments.compiler or ["g++", "clang++"]:
-        first, verdicts, programs, starts = measure(compiler, arguments.runs)
+        first, verdicts, programs, starts, plain = measure(compiler, arguments.runs)
         print(
-            f"| {compiler} | {spread(verdicts)} | {spread(programs, 1000, 0)} | {first:.0f} | {spread(starts, 1000, 0)} |",
+            f"| {compiler} | {spread(verdicts)} | {spread(programs, 1000, 0)} | {first:.0f} | {spread(starts, 1000, 0)} | {spread(plain)} |",
             flush=True,
         )
 

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "support/matchers.hpp"
+
 namespace attn::testing {
 namespace {
 
@@ -100,6 +102,16 @@ TEST(Diagnosis, NamesAMistakeThatGivesAnotherShape) {
   Expected expected = zeros(4, 3, 2);
   expected.mistakes.push_back({"rows and columns changed places", arma::cube(3, 4, 2, arma::fill::zeros)});
   EXPECT_THAT(diagnose(arma::cube(3, 4, 2, arma::fill::zeros), expected), HasSubstr("rows and columns changed places"));
+}
+
+TEST(NamesArgument, WantsAWordOfItsOwn) {
+  EXPECT_TRUE(names_argument("x is 4 x 6, expected L x 3", "x"));
+  EXPECT_TRUE(names_argument("bad x: 4 x 6", "x"));
+  EXPECT_FALSE(names_argument("X is 4 x 6, expected L x 3", "x"));
+  EXPECT_FALSE(names_argument("x is 4 x 6", "X"));
+  EXPECT_FALSE(names_argument("din is 0, expected at least 1", "in"));
+  EXPECT_TRUE(names_argument("in is 0, expected at least 1", "in"));
+  EXPECT_FALSE(names_argument("", "in"));
 }
 
 TEST(RowsSumToOneDiagnosis, FindsTheRow) {

@@ -133,7 +133,7 @@ std::string line(const std::string& label, const std::string& text) {
 std::string note(const std::string& sentence) { return line("note", sentence); }
 
 std::string likely_mistake(const std::string& id) {
-  for (const auto& mistake : current_lesson().mistakes()) {
+  for (const auto& mistake : current_mistakes()) {
     if (mistake.id == id) return line("likely", mistake.says);
   }
   throw std::out_of_range("the lesson's catalogue has no mistake " + id);

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -39,9 +38,7 @@ GoldenCase::Arrays read_arrays(const nlohmann::json& json) {
 const nlohmann::json& read_cases(const std::string& file) {
   static std::map<std::string, nlohmann::json> read;
   if (const auto found = read.find(file); found != read.end()) return found->second;
-  std::ifstream in(file);
-  if (!in) throw std::runtime_error("cannot read " + file);
-  return read[file] = nlohmann::json::parse(in).at("cases");
+  return read[file] = course::read_json(file).at("cases");
 }
 
 /// Row-major (batches..., rows, cols) -> cube (rows x cols x batches).
@@ -99,7 +96,7 @@ Expected GoldenCase::expected(const std::string& array) const {
   expected.values = cube(array);
   expected.axes = our_axes(find(array).axes);
   std::map<std::string, std::string> says;
-  for (const auto& mistake : current_lesson().mistakes()) says[mistake.id] = mistake.says;
+  for (const auto& mistake : current_mistakes()) says[mistake.id] = mistake.says;
   for (const auto& [id, arrays] : mistakes_) {
     const auto wrong = arrays.find(array);
     if (wrong == arrays.end()) continue;
@@ -114,6 +111,11 @@ course::Lesson current_lesson() {
   const ::testing::TestInfo* check = ::testing::UnitTest::GetInstance()->current_test_info();
   if (check == nullptr) throw std::logic_error("current_lesson() is only known inside a check");
   return course::lesson_of(check->file());
+}
+
+const std::vector<course::Mistake>& current_mistakes() {
+  static const std::vector<course::Mistake> mistakes = current_lesson().mistakes();
+  return mistakes;
 }
 
 GoldenCase load_golden(const std::string& case_name) {

@@ -61,6 +61,9 @@ class GoldenCase {
 /// @throws std::logic_error outside a check.
 course::Lesson current_lesson();
 
+/// Its catalogue of mistakes, read once: a program has one lesson.
+const std::vector<course::Mistake>& current_mistakes();
+
 /// A case from the golden file of the lesson that is being checked.
 /// @throws std::runtime_error naming the file when it cannot be read; std::out_of_range when it has no such case.
 GoldenCase load_golden(const std::string& case_name);

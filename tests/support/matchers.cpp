@@ -2,17 +2,40 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <memory>
-#include <regex>
 #include <typeinfo>
 
 namespace attn::testing {
 
+namespace {
+
+bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// "4", or a letter such as L.
+bool is_size(const std::string& word) {
+  const bool number = std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  return !word.empty() && (number || (word.size() == 1 && std::isupper(static_cast<unsigned char>(word[0])) != 0));
+}
+
+}  // namespace
+
 bool names_argument(const std::string& message, const std::string& argument) {
-  const std::string size = "([0-9]+|[A-Z])";
-  const std::string without_shapes = std::regex_replace(message, std::regex(size + "( x " + size + ")+"), "");
-  return std::regex_search(without_shapes, std::regex("(^|[^A-Za-z0-9_])" + argument + "($|[^A-Za-z0-9_])"));
+  std::vector<std::string> words(1);
+  for (const char c : message) {
+    if (is_word_character(c)) {
+      words.back() += c;
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool between_sizes = i > 0 && i + 1 < words.size() && is_size(words[i - 1]) && is_size(words[i + 1]);
+    if (words[i] == argument && !(words[i] == "x" && between_sizes)) return true;
+  }
+  return false;
 }
 
 std::string type_name(const std::exception& error) {

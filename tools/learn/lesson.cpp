@@ -96,7 +96,7 @@ std::vector<Task> Lesson::tasks() const {
 std::vector<Mistake> Lesson::mistakes() const {
   std::vector<Mistake> mistakes;
   try {
-    const auto catalogue = nlohmann::json::parse(read_file(mistakes_file()));
+    const auto catalogue = read_json(mistakes_file());
     for (const auto& entry : catalogue.at("mistakes")) {
       mistakes.push_back({entry.at("id"), entry.at("says"), entry.at("file"), entry.at("find"), entry.at("replace"),
                           entry.value("also", std::vector<std::string>{}), entry.value("named", true),
@@ -136,6 +136,14 @@ Lesson find_lesson(const fs::path& root, const std::string& wanted) {
     known += "\n  " + lesson.title();
   }
   throw std::invalid_argument("there is no lesson \"" + wanted + "\"; name one by its number:" + known);
+}
+
+nlohmann::json read_json(const fs::path& file) {
+  try {
+    return nlohmann::json::parse(read_file(file));
+  } catch (const nlohmann::json::exception& error) {
+    throw std::runtime_error(file.string() + ": " + error.what());
+  }
 }
 
 std::string read_file(const fs::path& file) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,10 @@ std::vector<Lesson> find_lessons(const std::filesystem::path& root);
 /// A lesson by "1", "01", "self_attention_v1" or "01_self_attention_v1".
 /// @throws std::invalid_argument naming what was asked for and which lessons there are.
 Lesson find_lesson(const std::filesystem::path& root, const std::string& wanted);
+
+/// A JSON file.
+/// @throws std::runtime_error naming the file when it cannot be read or is no JSON.
+nlohmann::json read_json(const std::filesystem::path& file);
 
 /// The whole of a text file.
 /// @throws std::runtime_error naming the file.
