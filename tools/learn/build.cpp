@@ -16,7 +16,7 @@ Built build(const fs::path& root, const std::string& preset, const std::string& 
   if (!fs::exists(folder / "build.ninja") && run({"cmake", "--preset", preset}, root, log) != 0) {
     return {false, course::read_file(log)};
   }
-  const int exit_code = run({"cmake", "--build", folder, "--target", target}, root, log);
+  const int exit_code = run({"ninja", "-C", folder, target}, root, log);
   std::string says = without_build_noise(course::read_file(log));
   if (exit_code != 0 && says.empty()) says = course::read_file(log);
   return {exit_code == 0, says};
