@@ -53,6 +53,16 @@ TEST(SelfAttentionV2, KeepsWhatLinearDraws) {
   }
 }
 
+TEST(SelfAttentionV2, DrawsEachThirdAnew) {
+  const SelfAttentionV2 attention(4);
+  const arma::mat W_q = attention.proj.weight.cols(0, 3);
+  const arma::mat W_k = attention.proj.weight.cols(4, 7);
+  const arma::mat W_v = attention.proj.weight.cols(8, 11);
+  EXPECT_FALSE(arma::approx_equal(W_q, W_k, "absdiff", 1e-12) || arma::approx_equal(W_k, W_v, "absdiff", 1e-12) ||
+               arma::approx_equal(W_q, W_v, "absdiff", 1e-12))
+      << diagnosis_mark << line("value", "two thirds of the projection's weight are the same");
+}
+
 // ------------------------------------------------------------------------------------------------- forward, 02.2
 
 TEST(SelfAttentionV2, KeepsTheShapeOfItsInput) {
@@ -112,7 +122,7 @@ TEST(SelfAttentionV2, KeepsTheWeightsThatPyTorchHas) {
 TEST(SelfAttentionV2, EqualsTheDefinitionForOtherSizes) {
   arma::arma_rng::set_seed(3);
   for (const arma::SizeCube size : {arma::SizeCube(3, 5, 2), arma::SizeCube(6, 1, 3), arma::SizeCube(2, 7, 1),
-                                    arma::SizeCube(1, 4, 2), arma::SizeCube(40, 2, 3)}) {
+                                    arma::SizeCube(1, 4, 2), arma::SizeCube(70, 2, 3)}) {
     const arma::cube X(size, arma::fill::randn);
     const arma::uword dim = X.n_cols;
     SelfAttentionV2 attention(dim);
