@@ -17,7 +17,6 @@ using course::find_lesson;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
 const std::filesystem::path planted = ATTN_PLANTED;
 const std::filesystem::path root = ATTN_ROOT;

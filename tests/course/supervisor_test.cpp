@@ -18,7 +18,6 @@ using attn::course::read_file;
 using attn::learn::run;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 const std::filesystem::path program = ATTN_NAUGHTY;
 

@@ -17,7 +17,6 @@ namespace {
 
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 const std::filesystem::path root = ATTN_ROOT;
 
