@@ -50,6 +50,7 @@ def attention_case(X, query_proj, key_proj, value_proj, seed=None, with_mistakes
     case.add_mistake("key_from_query_proj", output=attention(Q, query_proj(X), V)[2])
     # These leave the weights right.
     case.add_mistake("value_from_query_proj", output=attention(Q, K, query_proj(X))[2])
+    case.add_mistake("input_added", output=output + X)
     case.add_mistake("values_are_keys", output=attention(Q, K, K)[2])
     case.add_mistake("values_not_projected", output=attention(Q, K, X)[2])
     case.add_mistake("weights_transposed", output=attention(Q, K, V, transpose_weights=True)[2])
