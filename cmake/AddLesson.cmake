@@ -1,13 +1,17 @@
-# add_lesson(NN_name [NOT_IN_CTEST] [REQUIRES NN_name...])
+# add_lesson(NN_name [NOT_IN_CTEST] [OWN_HEADER] [REQUIRES NN_name...])
 #
 # Makes of lessons/NN_name, solutions/NN_name and tests/NN_name_test.cpp, below the current folder:
 #
 #   solution_NN        the reference as a library; part of the library `attn`
 #   lesson_NN          the checks linked with the learner's files
 #   solution_NN_test   the same checks linked with the reference
+#   demo_NN            where there is a demos/NN_name.cpp: a program that shows what the learner wrote at work
 #
 # The test source is compiled once, into an object library that both programs link. REQUIRES names earlier lessons whose
 # solutions this one is built on: never the learner's own earlier files, so that lessons can be done in any order.
+#
+# OWN_HEADER: the learner writes a whole class in a header of the lesson's own, lessons/NN_name/*.hpp. The checks see it
+# through tests/NN_name_adapter.cpp, the only file that is compiled with the learner's header (tests/support/interview.hpp).
 #
 # NOT_IN_CTEST builds a lesson without making it part of the course: the tests of the gate plant such lessons.
 #
@@ -22,15 +26,21 @@ add_custom_target(lessons)
 add_custom_target(solutions)
 
 function(add_lesson name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "NOT_IN_CTEST" "" "REQUIRES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NOT_IN_CTEST;OWN_HEADER" "" "REQUIRES")
   string(REGEX MATCH "^[0-9][0-9]" number ${name})
   set(root ${CMAKE_CURRENT_SOURCE_DIR})
   set(test_source ${root}/tests/${name}_test.cpp)
-  file(GLOB stubs ${root}/lessons/${name}/*.cpp)
-  file(GLOB solutions ${root}/solutions/${name}/*.cpp)
+  set(adapter)
+  set(pattern *.cpp)
+  if(arg_OWN_HEADER)
+    set(adapter ${root}/tests/${name}_adapter.cpp)
+    set(pattern *.hpp)
+  endif()
+  file(GLOB stubs ${root}/lessons/${name}/${pattern})
+  file(GLOB solutions ${root}/solutions/${name}/${pattern})
   if(NOT number OR NOT stubs OR NOT solutions OR NOT EXISTS ${test_source})
-    message(FATAL_ERROR "add_lesson(${name}): expected a name like 07_heads, stubs in lessons/${name}/*.cpp, "
-                        "solutions in solutions/${name}/*.cpp and the checks in tests/${name}_test.cpp")
+    message(FATAL_ERROR "add_lesson(${name}): expected a name like 07_heads, stubs in lessons/${name}/${pattern}, "
+                        "solutions in solutions/${name}/${pattern} and the checks in tests/${name}_test.cpp")
   endif()
   set(required)
   foreach(lesson IN LISTS arg_REQUIRES)
@@ -38,9 +48,15 @@ function(add_lesson name)
     list(APPEND required solution_${required_number})
   endforeach()
 
-  add_library(solution_${number} STATIC ${solutions})
-  target_link_libraries(solution_${number} PUBLIC attn_contract ${required} PRIVATE attn_warnings)
-  target_precompile_headers(solution_${number} REUSE_FROM attn_pch)
+  if(arg_OWN_HEADER)
+    add_library(solution_${number} INTERFACE)
+    target_include_directories(solution_${number} INTERFACE ${root}/solutions/${name})
+    target_link_libraries(solution_${number} INTERFACE attn_contract ${required})
+  else()
+    add_library(solution_${number} STATIC ${solutions})
+    target_link_libraries(solution_${number} PUBLIC attn_contract ${required} PRIVATE attn_warnings)
+    target_precompile_headers(solution_${number} REUSE_FROM attn_pch)
+  endif()
   if(NOT arg_NOT_IN_CTEST)
     target_link_libraries(attn INTERFACE solution_${number})
   endif()
@@ -49,15 +65,23 @@ function(add_lesson name)
   target_link_libraries(checks_${number} PRIVATE attn_test_support attn_warnings)
   target_precompile_headers(checks_${number} REUSE_FROM attn_pch)
 
-  add_executable(lesson_${number} ${stubs} $<TARGET_OBJECTS:checks_${number}>)
+  add_executable(lesson_${number} ${stubs} ${adapter} $<TARGET_OBJECTS:checks_${number}>)
   target_link_libraries(lesson_${number} PRIVATE attn_test_main ${required} attn_learner_warnings)
   target_precompile_headers(lesson_${number} REUSE_FROM attn_pch)
   if(ATTN_AUTHORING)
     target_compile_options(lesson_${number} PRIVATE -Werror)  # every stub compiles clean
   endif()
 
-  add_executable(solution_${number}_test $<TARGET_OBJECTS:checks_${number}>)
+  add_executable(solution_${number}_test ${adapter} $<TARGET_OBJECTS:checks_${number}>)
   target_link_libraries(solution_${number}_test PRIVATE solution_${number} attn_test_main)
+  if(arg_OWN_HEADER)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU) # its sentences about missing names, without the macro's lines
+      set_source_files_properties(${adapter} PROPERTIES COMPILE_OPTIONS -ftrack-macro-expansion=0)
+    endif()
+    target_include_directories(lesson_${number} PRIVATE ${root}/lessons/${name})
+    target_precompile_headers(solution_${number}_test REUSE_FROM attn_pch)
+    target_link_libraries(solution_${number}_test PRIVATE attn_warnings)
+  endif()
 
   add_dependencies(lessons lesson_${number})
   add_dependencies(solutions solution_${number}_test)
@@ -67,13 +91,30 @@ function(add_lesson name)
     if(arg_NOT_IN_CTEST)
       set(not_in_ctest NOT_IN_CTEST)
     endif()
-    add_mistakes(${name} ${not_in_ctest} ROOT ${root} REQUIRES ${required})
+    add_mistakes(${name} ${not_in_ctest} ROOT ${root} ADAPTER ${adapter} REQUIRES ${required})
+  endif()
+  if(EXISTS ${root}/demos/${name}.cpp)
+    _attn_add_demo(${name} ${number} ${root} "${stubs}" "${required}")
   endif()
   if(NOT arg_NOT_IN_CTEST)
     _attn_register_checks(${name} ${number} ${test_source})
     if(ATTN_AUTHORING AND NOT ATTN_SANITIZE)
       _attn_register_gate(${name} ${number} ${root})
     endif()
+  endif()
+endfunction()
+
+# demo_NN shows the learner's files at work; authors get the same with the reference, and run it as a test.
+function(_attn_add_demo name number root stubs required)
+  add_executable(demo_${number} EXCLUDE_FROM_ALL ${root}/demos/${name}.cpp ${stubs})
+  target_link_libraries(demo_${number} PRIVATE attn_demo ${required} attn_learner_warnings)
+  target_precompile_headers(demo_${number} REUSE_FROM attn_pch)
+  if(ATTN_AUTHORING)
+    add_executable(demo_${number}_solution ${root}/demos/${name}.cpp)
+    target_link_libraries(demo_${number}_solution PRIVATE attn_demo solution_${number} attn_warnings)
+    target_precompile_headers(demo_${number}_solution REUSE_FROM attn_pch)
+    add_dependencies(solutions demo_${number}_solution)
+    add_test(NAME course.demo.${number} COMMAND demo_${number}_solution)
   endif()
 endfunction()
 

@@ -1,9 +1,9 @@
-# add_mistakes(NN_name [NOT_IN_CTEST] ROOT folder [REQUIRES solution targets])
+# add_mistakes(NN_name [NOT_IN_CTEST] ROOT folder [ADAPTER file] [REQUIRES solution targets])
 #
 # For every entry of tests/mistakes/NN_name.json: the solution with that one edit made, compiled and linked with the
 # lesson's checks, as mutant_NN_<id>; and a test mistake.NN_name.<id> that wants it rejected and named.
 function(add_mistakes name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "NOT_IN_CTEST" "ROOT" "REQUIRES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NOT_IN_CTEST" "ROOT;ADAPTER" "REQUIRES")
   string(SUBSTRING ${name} 0 2 number)
   set(catalogue ${arg_ROOT}/tests/mistakes/${name}.json)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${catalogue})
@@ -26,12 +26,16 @@ function(add_mistakes name)
       DEPENDS ${original} ${catalogue}
       COMMENT "Making mistake ${id} of ${name}")
 
-    set(sources ${solutions})
+    set(sources ${solutions} ${arg_ADAPTER})
     list(REMOVE_ITEM sources ${original})
     set(mutant mutant_${number}_${id})
     add_executable(${mutant} ${mutated} ${sources} $<TARGET_OBJECTS:checks_${number}>)
     target_link_libraries(${mutant} PRIVATE attn_test_main ${arg_REQUIRES})
     target_precompile_headers(${mutant} REUSE_FROM attn_pch)
+    if(arg_ADAPTER) # the mistake is in a header that the adapter includes
+      get_filename_component(folder ${mutated} DIRECTORY)
+      target_include_directories(${mutant} PRIVATE ${folder})
+    endif()
     if(NOT arg_NOT_IN_CTEST)
       add_test(NAME mistake.${name}.${id} COMMAND learn --root ${arg_ROOT} gate mistake ${name} ${id} --program
                                                   $<TARGET_FILE:${mutant}>)

@@ -63,9 +63,9 @@ TEST(SoftmaxMatrix, GivesOneForASingleColumn) {
 }
 
 TEST(SoftmaxMatrix, RejectsASizeOfZero) {
-  EXPECT_THAT([] { softmax_rows(arma::mat()); }, RejectsArgument("scores", {"0 x 0"}));
-  EXPECT_THAT([] { softmax_rows(arma::mat(3, 0)); }, RejectsArgument("scores", {"3 x 0"}));
-  EXPECT_THAT([] { softmax_rows(arma::mat(0, 4)); }, RejectsArgument("scores", {"0 x 4"}));
+  EXPECT_PRED_FORMAT1(RejectsArgument("scores", {"0 x 0"}), [] { softmax_rows(arma::mat()); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("scores", {"3 x 0"}), [] { softmax_rows(arma::mat(3, 0)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("scores", {"0 x 4"}), [] { softmax_rows(arma::mat(0, 4)); });
 }
 
 // -------------------------------------------------------------------------------------- softmax of a cube, 00.2
@@ -92,9 +92,9 @@ TEST(SoftmaxCube, StandsScoresFarFromZero) {
 }
 
 TEST(SoftmaxCube, RejectsASizeOfZero) {
-  EXPECT_THAT([] { softmax_rows(arma::cube(4, 3, 0)); }, RejectsArgument("scores", {"4 x 3 x 0"}));
-  EXPECT_THAT([] { softmax_rows(arma::cube(4, 0, 2)); }, RejectsArgument("scores", {"4 x 0 x 2"}));
-  EXPECT_THAT([] { softmax_rows(arma::cube(0, 3, 2)); }, RejectsArgument("scores", {"0 x 3 x 2"}));
+  EXPECT_PRED_FORMAT1(RejectsArgument("scores", {"4 x 3 x 0"}), [] { softmax_rows(arma::cube(4, 3, 0)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("scores", {"4 x 0 x 2"}), [] { softmax_rows(arma::cube(4, 0, 2)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("scores", {"0 x 3 x 2"}), [] { softmax_rows(arma::cube(0, 3, 2)); });
 }
 
 // ---------------------------------------------------------------------------------------- a new linear layer, 00.3
@@ -186,10 +186,10 @@ TEST(LinearInit, LeavesSeedingToTheCaller) {
 }
 
 TEST(LinearInit, RejectsASizeOfZero) {
-  EXPECT_THAT([] { Linear(0, 5); }, RejectsArgument("in", {"0"}));
-  EXPECT_THAT([] { Linear(3, 0); }, RejectsArgument("out", {"0"}));
-  EXPECT_THAT([] { Linear(0, 5, false); }, RejectsArgument("in", {"0"}));
-  EXPECT_THAT([] { Linear(3, 0, false); }, RejectsArgument("out", {"0"}));
+  EXPECT_PRED_FORMAT1(RejectsArgument("in", {"0"}), [] { Linear(0, 5); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("out", {"0"}), [] { Linear(3, 0); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("in", {"0"}), [] { Linear(0, 5, false); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("out", {"0"}), [] { Linear(3, 0, false); });
 }
 
 // ------------------------------------------------------------------------------------ applied to a matrix, 00.4
@@ -225,12 +225,12 @@ TEST(LinearMatrix, TakesASingleToken) {
 
 TEST(LinearMatrix, RejectsTheWrongShape) {
   const Linear layer(3, 5);
-  EXPECT_THAT([&] { layer(arma::mat(4, 2, arma::fill::zeros)); }, RejectsArgument("x", {"4 x 2", "3"}));
-  EXPECT_THAT([&] { layer(arma::mat(4, 5, arma::fill::zeros)); }, RejectsArgument("x", {"4 x 5", "3"}));
-  EXPECT_THAT([&] { layer(arma::mat(4, 6, arma::fill::zeros)); }, RejectsArgument("x", {"4 x 6", "3"}));
-  EXPECT_THAT([&] { layer(arma::mat(3, 4, arma::fill::zeros)); }, RejectsArgument("x", {"3 x 4", "3"}));
-  EXPECT_THAT([&] { layer(arma::mat()); }, RejectsArgument("x", {"0 x 0"}));
-  EXPECT_THAT([&] { layer(arma::mat(0, 3)); }, RejectsArgument("x", {"0 x 3"}));
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"4 x 2", "3"}), [&] { layer(arma::mat(4, 2, arma::fill::zeros)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"4 x 5", "3"}), [&] { layer(arma::mat(4, 5, arma::fill::zeros)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"4 x 6", "3"}), [&] { layer(arma::mat(4, 6, arma::fill::zeros)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"3 x 4", "3"}), [&] { layer(arma::mat(3, 4, arma::fill::zeros)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"0 x 0"}), [&] { layer(arma::mat()); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"0 x 3"}), [&] { layer(arma::mat(0, 3)); });
 }
 
 // -------------------------------------------------------------------------------------- applied to a cube, 00.5
@@ -256,11 +256,11 @@ TEST(LinearCube, EqualsTheDefinitionForOtherSizes) {
 
 TEST(LinearCube, RejectsTheWrongShape) {
   const Linear layer(3, 5);
-  EXPECT_THAT([&] { layer(arma::cube(4, 2, 7, arma::fill::zeros)); }, RejectsArgument("x", {"4 x 2 x 7", "3"}));
-  EXPECT_THAT([&] { layer(arma::cube(4, 6, 2, arma::fill::zeros)); }, RejectsArgument("x", {"4 x 6 x 2", "3"}));
-  EXPECT_THAT([&] { layer(arma::cube()); }, RejectsArgument("x", {"0 x 0 x 0"}));
-  EXPECT_THAT([&] { layer(arma::cube(4, 3, 0)); }, RejectsArgument("x", {"4 x 3 x 0"}));
-  EXPECT_THAT([&] { layer(arma::cube(0, 3, 2)); }, RejectsArgument("x", {"0 x 3 x 2"}));
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"4 x 2 x 7", "3"}), [&] { layer(arma::cube(4, 2, 7, arma::fill::zeros)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"4 x 6 x 2", "3"}), [&] { layer(arma::cube(4, 6, 2, arma::fill::zeros)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"0 x 0 x 0"}), [&] { layer(arma::cube()); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"4 x 3 x 0"}), [&] { layer(arma::cube(4, 3, 0)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"0 x 3 x 2"}), [&] { layer(arma::cube(0, 3, 2)); });
 }
 
 }  // namespace

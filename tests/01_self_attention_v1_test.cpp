@@ -213,18 +213,18 @@ TEST(AttentionScoresEinsum, EqualsTheDefinitionForOtherSizes) {
 // ------------------------------------------------------------------------------------------------ bad input
 
 TEST(SelfAttentionV1, RejectsAWidthOfZero) {
-  EXPECT_THAT([] { SelfAttentionV1(0); }, RejectsArgument("dim", {"0"}));
+  EXPECT_PRED_FORMAT1(RejectsArgument("dim", {"0"}), [] { SelfAttentionV1(0); });
 }
 
 TEST(SelfAttentionV1, RejectsAnInputOfTheWrongShape) {
   SelfAttentionV1 attention(3);
-  EXPECT_THAT([&] { attention.forward(arma::cube(4, 5, 2, arma::fill::zeros)); },
-              RejectsArgument("X", {"4 x 5 x 2", "3"}));
-  EXPECT_THAT([&] { attention.forward(arma::cube(4, 1, 2, arma::fill::zeros)); },
-              RejectsArgument("X", {"4 x 1 x 2", "3"}));
-  EXPECT_THAT([&] { attention.forward(arma::cube()); }, RejectsArgument("X", {"0 x 0 x 0"}));
-  EXPECT_THAT([&] { attention.forward(arma::cube(0, 3, 2)); }, RejectsArgument("X", {"0 x 3 x 2"}));
-  EXPECT_THAT([&] { attention.forward(arma::cube(4, 3, 0)); }, RejectsArgument("X", {"4 x 3 x 0"}));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"4 x 5 x 2", "3"}),
+                      [&] { attention.forward(arma::cube(4, 5, 2, arma::fill::zeros)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"4 x 1 x 2", "3"}),
+                      [&] { attention.forward(arma::cube(4, 1, 2, arma::fill::zeros)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 0 x 0"}), [&] { attention.forward(arma::cube()); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 3 x 2"}), [&] { attention.forward(arma::cube(0, 3, 2)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"4 x 3 x 0"}), [&] { attention.forward(arma::cube(4, 3, 0)); });
 }
 
 TEST(AttentionScoresEinsum, RejectsShapesThatDoNotFit) {
@@ -232,14 +232,16 @@ TEST(AttentionScoresEinsum, RejectsShapesThatDoNotFit) {
   const auto zeros = [](arma::uword rows, arma::uword cols, arma::uword slices) {
     return arma::cube(rows, cols, slices, arma::fill::zeros);
   };
-  EXPECT_THAT([&] { attention_scores_einsum(Q, zeros(5, 6, 2)); }, RejectsArgument("K", {"5 x 6 x 2", "3"}));
-  EXPECT_THAT([&] { attention_scores_einsum(Q, zeros(5, 1, 2)); }, RejectsArgument("K", {"5 x 1 x 2", "3"}));
-  EXPECT_THAT([&] { attention_scores_einsum(Q, zeros(5, 3, 7)); }, RejectsArgument("K", {"5 x 3 x 7", "2"}));
-  EXPECT_THAT([&] { attention_scores_einsum(Q, zeros(5, 3, 1)); }, RejectsArgument("K", {"5 x 3 x 1", "2"}));
-  EXPECT_THAT([&] { attention_scores_einsum(Q, zeros(0, 3, 2)); }, RejectsArgument("K", {"0 x 3 x 2"}));
-  EXPECT_THAT([&] { attention_scores_einsum(zeros(0, 3, 2), Q); }, RejectsArgument("Q", {"0 x 3 x 2"}));
-  EXPECT_THAT([&] { attention_scores_einsum(zeros(4, 0, 2), zeros(5, 0, 2)); }, RejectsArgument("Q", {"4 x 0 x 2"}));
-  EXPECT_THAT([&] { attention_scores_einsum(zeros(4, 3, 0), zeros(5, 3, 0)); }, RejectsArgument("Q", {"4 x 3 x 0"}));
+  EXPECT_PRED_FORMAT1(RejectsArgument("K", {"5 x 6 x 2", "3"}), [&] { attention_scores_einsum(Q, zeros(5, 6, 2)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("K", {"5 x 1 x 2", "3"}), [&] { attention_scores_einsum(Q, zeros(5, 1, 2)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("K", {"5 x 3 x 7", "2"}), [&] { attention_scores_einsum(Q, zeros(5, 3, 7)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("K", {"5 x 3 x 1", "2"}), [&] { attention_scores_einsum(Q, zeros(5, 3, 1)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("K", {"0 x 3 x 2"}), [&] { attention_scores_einsum(Q, zeros(0, 3, 2)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("Q", {"0 x 3 x 2"}), [&] { attention_scores_einsum(zeros(0, 3, 2), Q); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("Q", {"4 x 0 x 2"}),
+                      [&] { attention_scores_einsum(zeros(4, 0, 2), zeros(5, 0, 2)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("Q", {"4 x 3 x 0"}),
+                      [&] { attention_scores_einsum(zeros(4, 3, 0), zeros(5, 3, 0)); });
 }
 
 }  // namespace

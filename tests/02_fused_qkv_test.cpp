@@ -216,20 +216,20 @@ TEST(Fuse, GivesWhatTheSeparateLayerGives) {
 // ------------------------------------------------------------------------------------------------ bad input
 
 TEST(SelfAttentionV2, RejectsAWidthOfZero) {
-  EXPECT_THAT([] { SelfAttentionV2(0); }, RejectsArgument("dim", {"0"}));
+  EXPECT_PRED_FORMAT1(RejectsArgument("dim", {"0"}), [] { SelfAttentionV2(0); });
 }
 
 TEST(SelfAttentionV2, RejectsAnInputOfTheWrongShape) {
   SelfAttentionV2 attention(4);
-  EXPECT_THAT([&] { attention.forward(arma::cube(5, 3, 2, arma::fill::zeros)); },
-              RejectsArgument("X", {"5 x 3 x 2", "4"}));
-  EXPECT_THAT([&] { attention.forward(arma::cube(5, 12, 2, arma::fill::zeros)); },
-              RejectsArgument("X", {"5 x 12 x 2", "4"}));
-  EXPECT_THAT([&] { attention.forward(arma::cube(5, 1, 2, arma::fill::zeros)); },
-              RejectsArgument("X", {"5 x 1 x 2", "4"}));
-  EXPECT_THAT([&] { attention.forward(arma::cube()); }, RejectsArgument("X", {"0 x 0 x 0"}));
-  EXPECT_THAT([&] { attention.forward(arma::cube(0, 4, 2)); }, RejectsArgument("X", {"0 x 4 x 2"}));
-  EXPECT_THAT([&] { attention.forward(arma::cube(5, 4, 0)); }, RejectsArgument("X", {"5 x 4 x 0"}));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 3 x 2", "4"}),
+                      [&] { attention.forward(arma::cube(5, 3, 2, arma::fill::zeros)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 12 x 2", "4"}),
+                      [&] { attention.forward(arma::cube(5, 12, 2, arma::fill::zeros)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 1 x 2", "4"}),
+                      [&] { attention.forward(arma::cube(5, 1, 2, arma::fill::zeros)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 0 x 0"}), [&] { attention.forward(arma::cube()); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 4 x 2"}), [&] { attention.forward(arma::cube(0, 4, 2)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 4 x 0"}), [&] { attention.forward(arma::cube(5, 4, 0)); });
 }
 
 }  // namespace

@@ -45,6 +45,21 @@ inline arma::uword require_positive(const std::string& name, arma::uword value) 
   return value;
 }
 
+/// Checks that a whole number of equal parts fits, and returns the whole: `require_multiple("embed_dim", E,
+/// "num_heads", H)`.
+///
+/// @throws std::invalid_argument "num_heads is 0, expected at least 1" (likewise for the whole), or "embed_dim is 7,
+///         expected a multiple of num_heads = 2".
+inline arma::uword require_multiple(const std::string& name, arma::uword value, const std::string& part_name,
+                                    arma::uword part) {
+  require_positive(part_name, part);
+  if (require_positive(name, value) % part != 0) {
+    throw std::invalid_argument(name + " is " + std::to_string(value) + ", expected a multiple of " + part_name +
+                                " = " + std::to_string(part));
+  }
+  return value;
+}
+
 namespace detail {
 
 inline void require_sizes(const std::string& name, const std::string& actual_text,

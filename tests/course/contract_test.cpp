@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "attn/mask.hpp"
 #include "attn/shape.hpp"
 #include "attn/todo.hpp"
 
@@ -42,6 +43,33 @@ TEST(RequirePositive, ReturnsTheValueOrNamesIt) {
   EXPECT_EQ(require_positive("dim", 3), 3U);
   EXPECT_THAT([] { require_positive("dim", 0); },
               ThrowsMessage<std::invalid_argument>(StrEq("dim is 0, expected at least 1")));
+}
+
+TEST(RequireMultiple, ReturnsTheValueOrNamesBoth) {
+  EXPECT_EQ(require_multiple("embed_dim", 6, "num_heads", 2), 6U);
+  EXPECT_THAT([] { require_multiple("embed_dim", 7, "num_heads", 2); },
+              ThrowsMessage<std::invalid_argument>(StrEq("embed_dim is 7, expected a multiple of num_heads = 2")));
+  EXPECT_THAT([] { require_multiple("embed_dim", 7, "num_heads", 0); },
+              ThrowsMessage<std::invalid_argument>(StrEq("num_heads is 0, expected at least 1")));
+  EXPECT_THAT([] { require_multiple("embed_dim", 0, "num_heads", 2); },
+              ThrowsMessage<std::invalid_argument>(StrEq("embed_dim is 0, expected at least 1")));
+}
+
+TEST(RequireMask, TakesAMaskForAllForEverySequenceAndForEveryHead) {
+  for (const arma::uword slices : {1U, 2U, 6U}) require_mask("mask", Mask(4, 5, slices), 4, 5, 2, 3);
+  require_mask("mask", Mask(), 4, 5, 2, 3);
+}
+
+TEST(RequireMask, NamesTheMaskAndWhatFits) {
+  EXPECT_THAT(
+      [] { require_mask("mask", Mask(4, 5, 2), 4, 4, 2, 3); },
+      ThrowsMessage<std::invalid_argument>(StrEq("mask is 4 x 5 x 2, expected 4 x 4 x 1, 4 x 4 x 2 or 4 x 4 x 6")));
+  EXPECT_THAT([] { require_mask("mask", Mask(4, 5, 3), 4, 5, 2, 3); },
+              ThrowsMessage<std::invalid_argument>(HasSubstr("mask is 4 x 5 x 3, expected")));
+  EXPECT_THAT([] { require_mask("mask", Mask(5, 4, 1), 4, 5, 2); },
+              ThrowsMessage<std::invalid_argument>(StrEq("mask is 5 x 4 x 1, expected 4 x 5 x 1 or 4 x 5 x 2")));
+  EXPECT_THAT([] { require_mask("mask", Mask(5, 4, 1), 4, 5, 1); },
+              ThrowsMessage<std::invalid_argument>(StrEq("mask is 5 x 4 x 1, expected 4 x 5 x 1")));
 }
 
 TEST(Todo, TellsTheTaskTheFileAndTheLine) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "learn/lesson.hpp"
@@ -17,6 +18,7 @@ using course::find_lesson;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 const std::filesystem::path planted = ATTN_PLANTED;
 const std::filesystem::path root = ATTN_ROOT;
@@ -99,10 +101,15 @@ TEST(Gate, RefusesAHouseWithDeadLinksAndForgottenPresets) {
   std::filesystem::copy(planted, copy, std::filesystem::copy_options::recursive);
   for (const char* file : {"CONTRIBUTING.md", "CMakePresets.json"})
     std::filesystem::copy_file(root / file, copy / file);
-  std::filesystem::create_directories(copy / "docs");
+  std::ofstream(copy / "docs" / "interview.md") << "[Who listed this one?](../lessons/91_mistakes/README.md)\n";
+  std::ofstream(copy / "docs" / "sources.md") << "Doubled.KeepsTheShape Doubled.DoesNotExist\n";
   const Problems problems = judge_house(copy);
   EXPECT_THAT(problems, Contains(HasSubstr("lessons/no_such_lesson/README.md leads nowhere")));
   EXPECT_THAT(problems, Contains(HasSubstr("no link to lessons/91_mistakes")));
+  EXPECT_THAT(problems, Contains(HasSubstr("the question of lesson 91 \"Who forgot to list this one?\"")));
+  EXPECT_THAT(problems, Contains(HasSubstr("names the check Doubled.DoesNotExist")));
+  EXPECT_THAT(problems, Not(Contains(HasSubstr("Doubled.KeepsTheShape"))));
+  EXPECT_THAT(problems, Not(Contains(HasSubstr("Who listed this one?"))));
   EXPECT_THAT(problems, Contains(HasSubstr("no lesson-90 among its workflowPresets")));
   EXPECT_THAT(problems, Contains(HasSubstr("CMakeLists.txt has no add_lesson(92_lost_find")));
   std::filesystem::remove_all(copy);

@@ -91,6 +91,8 @@ arma::rowvec GoldenCase::rowvec(const std::string& array) const {
   return row.row(0);
 }
 
+Mask GoldenCase::mask(const std::string& array) const { return arma::conv_to<Mask>::from(cube(array)); }
+
 Expected GoldenCase::expected(const std::string& array) const {
   Expected expected;
   expected.values = cube(array);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attn/linear.hpp"
+#include "attn/mask.hpp"
 #include "learn/lesson.hpp"
 #include "support/diagnosis.hpp"
 
@@ -33,6 +34,7 @@ class GoldenCase {
   arma::cube cube(const std::string& array) const;
   arma::mat mat(const std::string& array) const;
   arma::rowvec rowvec(const std::string& array) const;
+  Mask mask(const std::string& array) const;  ///< ones and zeros, as a cube
 
   /// PyTorch's layer `name` ("proj.weight", and "proj.bias" if it is there), its weight turned to (in x out).
   /// Inline: the Linear that it builds is the one under test in lesson 00.

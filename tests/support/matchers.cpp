@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <memory>
+#include <stdexcept>
 #include <typeinfo>
 
 namespace attn::testing {
@@ -44,6 +45,37 @@ std::string type_name(const std::exception& error) {
   const std::unique_ptr<char, decltype(&std::free)> name(abi::__cxa_demangle(mangled, nullptr, nullptr, &status),
                                                          std::free);
   return status == 0 ? name.get() : mangled;
+}
+
+std::string RejectsArgument::diagnose(const std::function<void()>& call) const {
+  std::string wanted = line("wanted", "std::invalid_argument with a message that names \"" + argument_ + "\"");
+  for (const std::string& word : words_) wanted += " and says \"" + word + "\"";
+  try {
+    call();
+  } catch (const NotWritten&) {
+    throw;
+  } catch (const std::invalid_argument& error) {
+    const std::string threw = line("threw", "std::invalid_argument: " + std::string(error.what())) + wanted;
+    if (!names_argument(error.what(), argument_)) {
+      return threw + note("did a function that you call throw it? Check " + argument_ + " first");
+    }
+    for (const std::string& word : words_) {
+      if (std::string(error.what()).find(word) == std::string::npos) return threw;
+    }
+    return {};
+  } catch (const std::exception& error) {
+    const bool only_the_type = names_argument(error.what(), argument_);
+    return line("threw", type_name(error) + ": " + error.what()) + wanted +
+           note(only_the_type ? "only the type is wrong" : "check the sizes before you compute");
+  }
+  return line("threw", "nothing") + wanted;
+}
+
+::testing::AssertionResult RejectsArgument::operator()(const char* text, const std::function<void()>& call) const {
+  const std::string diagnosis = diagnose(call);
+  if (diagnosis.empty()) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "Value of: " << text << "\nExpected: a rejection\n"
+                                       << diagnosis_mark << diagnosis;
 }
 
 }  // namespace attn::testing

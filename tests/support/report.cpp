@@ -154,12 +154,14 @@ std::vector<std::string> open_tasks(const course::Lesson& lesson) {
 }
 
 /// What another failing check says it is, where the first cannot tell.
-std::string likely_elsewhere(const std::vector<CheckResult>& results, const CheckResult& first) {
+std::string likely_elsewhere(const std::vector<CheckResult>& results, const CheckResult& first,
+                             const course::Lesson& lesson) {
   const std::string label = line("likely", "");
   const std::string known = reasons(first);
   const bool told = known.find(label) != std::string::npos || known.find("shape   got") != std::string::npos;
   if (told || first.state != State::failed) return {};
   for (const auto& result : results) {
+    if (lesson.judged_file(result.suite) != lesson.judged_file(first.suite)) continue;
     const std::string text = reasons(result);
     const auto begin = text.find(label);
     if (begin != std::string::npos) return text.substr(begin, text.find('\n', begin + 1) - begin);
@@ -183,7 +185,7 @@ std::string describe_all(const std::vector<CheckResult>& results, const course::
   const auto first = std::find_if(results.begin(), results.end(), [](const auto& r) { return !r.passed(); });
   if (first == results.end()) return "✓ " + lesson.title() + ": " + counts + "\n";
 
-  std::string text = describe(*first, lesson, likely_elsewhere(results, *first));
+  std::string text = describe(*first, lesson, likely_elsewhere(results, *first, lesson));
   std::string others;
   std::string reason;
   for (auto result = first + 1; result != results.end(); ++result) {

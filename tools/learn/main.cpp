@@ -131,6 +131,24 @@ int hint(const fs::path& root, const std::string& name, std::size_t level) {
   return passed;
 }
 
+/// Builds the lesson's demonstration with the learner's files, and runs it.
+int demo(const fs::path& root, const std::string& name, const std::vector<std::string>& arguments) {
+  const Lesson lesson = wanted_lesson(root, name);
+  const std::string target = "demo_" + lesson.number();
+  if (!fs::exists(root / "demos" / (lesson.name + ".cpp"))) {
+    throw std::invalid_argument("lesson " + lesson.title() + " has no demonstration; see demos/");
+  }
+  const auto built = attn::learn::build(root, "dev", target);
+  if (!built.compiler_says.empty()) std::cout << built.compiler_says << "\n";
+  if (!built.ok) {
+    std::cout << lesson.title() << " does not compile yet: begin with the first error above\n";
+    return not_judged;
+  }
+  std::vector<std::string> command = {(root / "build" / "dev" / target).string()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return attn::learn::run(command, fs::current_path());
+}
+
 int report(const attn::learn::gate::Problems& problems) {
   for (const auto& problem : problems) std::cout << "✗ " << problem << "\n";
   return problems.empty() ? passed : failed;
@@ -151,8 +169,8 @@ void add_gate(CLI::App& app, const fs::path& root, int& result) {
     if (with_file != nullptr) one.add_option(with_file, file)->required();
     one.callback([&root, &result, judge] { result = report(judge(attn::course::find_lesson(root, name))); });
   };
-  add("stub", false, "--program", [](const Lesson& lesson) { return gate::judge_stub(lesson, file); });
-  add("mistake", true, "--program", [](const Lesson& lesson) { return gate::judge_mistake(lesson, id, file); });
+  add("stub", false, "--program", [](const Lesson& lesson) { return gate::judge_stub(lesson, fs::absolute(file)); });
+  add("mistake", true, "--program", [](const Lesson& lesson) { return gate::judge_mistake(lesson, id, fs::absolute(file)); });
   add("golden", false, nullptr, [](const Lesson& lesson) { return gate::judge_golden(lesson); });
   add("chapter", false, nullptr, [](const Lesson& lesson) { return gate::judge_chapter(lesson); });
   add("mutate", true, "--output", [](const Lesson& lesson) {
@@ -172,6 +190,7 @@ int main(int argc, char** argv) {
   std::string name;
   std::string preset = "authoring";
   std::size_t level = 1;
+  std::vector<std::string> arguments;
   int result = passed;
 
   CLI::App app{"attention-by-hand: learn attention by writing it", "./learn"};
@@ -187,6 +206,10 @@ int main(int argc, char** argv) {
                            "a lesson (01) or a task (01.2); without it, the first lesson that is not passed");
   hint_command->add_option("--level", level, "1 a question, 2 the idea, 3 almost the line")->check(CLI::Range(1, 3));
   hint_command->callback([&] { result = hint(root, name, level); });
+  auto* demo_command = app.add_subcommand("demo", "show what you wrote at work, in lessons that have a demonstration");
+  demo_command->add_option("lesson", name, "its number, such as 10")->required();
+  demo_command->add_option("arguments", arguments, "handed to the demonstration, after --");
+  demo_command->callback([&] { result = demo(root, name, arguments); });
   auto* verify_command = app.add_subcommand("verify", "for authors: prove every promise of the course");
   verify_command->add_option("--preset", preset, "the configure preset to build and test");
   verify_command->callback([&] { result = attn::learn::verify(root, preset); });

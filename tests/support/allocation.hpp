@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+namespace attn::testing {
+
+/// How many bytes a piece of code asked for: the sum over all its allocations, whether they were given back or not.
+/// Armadillo's matrices, operator new and malloc are counted, in this program's own code (the linker puts the counting
+/// in between: see CMakeLists.txt here).
+std::size_t allocated_bytes(const std::function<void()>& code);
+
+/// "12 KB" and the like, for diagnoses.
+std::string bytes_text(std::size_t bytes);
+
+}  // namespace attn::testing
