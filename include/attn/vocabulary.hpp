@@ -1,0 +1,52 @@
+#pragma once
+
+#include <armadillo>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+/// Words and their numbers. 0 is for every unknown word, and fills up short sentences too.
+class Vocabulary {
+ public:
+  static constexpr arma::uword unknown = 0;
+
+  /// The words get the numbers 1, 2, 3, ... in this order. Letters A to Z are made small; a word that occurs again
+  /// keeps its first number and uses up none.
+  ///
+  /// @throws std::invalid_argument naming words, when one is empty.
+  explicit Vocabulary(const std::vector<std::string>& words);
+
+  /// Its number, or 0 for a word that is not in the vocabulary.
+  arma::uword id(const std::string& word) const;
+
+  /// The word with that number, and "?" for 0.
+  ///
+  /// @throws std::invalid_argument naming id and the size, when there is no such number.
+  const std::string& word(arma::uword id) const;
+
+  /// How many numbers there are, 0 among them: one more than there are words.
+  arma::uword size() const { return words_.size(); }
+
+ private:
+  std::vector<std::string> words_ = {"?"};
+  std::map<std::string, arma::uword> ids_;
+};
+
+/// Sentences as numbers, all of one length.
+struct EncodedBatch {
+  arma::umat ids;      ///< (L x B): column b holds the numbers of sentence b, then zeros
+  arma::uvec lengths;  ///< (B): how many of them are words; 0 for an empty sentence
+};
+
+/// Tokenizes sentences and looks their words up. A sentence of more than max_length tokens keeps the first max_length;
+/// a shorter one is filled up with zeros.
+///
+/// An unknown word is 0 as well: which numbers are words can be told from `lengths` only.
+///
+/// @param max_length L, at least 1
+/// @throws std::invalid_argument naming sentences when there is none, max_length when it is 0, or as tokenize.
+EncodedBatch encode(const std::vector<std::string>& sentences, const Vocabulary& vocabulary, arma::uword max_length);
+
+}  // namespace attn
