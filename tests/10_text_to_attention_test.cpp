@@ -231,8 +231,10 @@ TEST(Text, KnowsEveryCharacterOfTwoBytesAndNoOther) {
     for (const unsigned second : {0x00, 0x01, 0x3F, 0x40, 0x7F, 0x80, 0x81, 0x9F, 0xA0, 0xBE, 0xBF, 0xC0, 0xFF}) {
       const std::string bytes = {static_cast<char>(first), static_cast<char>(second)};
       ASSERT_TRUE(is_one_character(bytes) == (characters.count(bytes) != 0))
-          << diagnosis_mark << line("value", "the bytes " + bytes_text(bytes) + " are one character, or are not")
-          << note(characters.count(bytes) ? "they are one" : "they are not");
+          << diagnosis_mark
+          << line("value", "the bytes " + bytes_text(bytes) +
+                               (characters.count(bytes) != 0 ? " were rejected" : " were accepted"))
+          << note(characters.count(bytes) != 0 ? "they are one character" : "they are not UTF-8");
     }
   }
 }
@@ -247,8 +249,10 @@ TEST(Text, KnowsWhatMayFollowEveryFirstByte) {
       std::string bytes = {static_cast<char>(first), static_cast<char>(second), '\x80'};
       if (first >= 0xF0) bytes += '\x80';
       ASSERT_TRUE(is_one_character(bytes) == (characters.count(bytes) != 0))
-          << diagnosis_mark << line("value", "the bytes " + bytes_text(bytes) + " are one character, or are not")
-          << note(characters.count(bytes) ? "they are one" : "they are not");
+          << diagnosis_mark
+          << line("value", "the bytes " + bytes_text(bytes) +
+                               (characters.count(bytes) != 0 ? " were rejected" : " were accepted"))
+          << note(characters.count(bytes) != 0 ? "they are one character" : "they are not UTF-8");
     }
   }
 }
@@ -962,6 +966,12 @@ TEST(SentenceAttention, RejectsASentenceThatIsNotThere) {
   EXPECT_PRED_FORMAT1(RejectsArgument("sentence", {"3"}), [&] { weights_of_sentence(weights, batch, 3, 2); });
   EXPECT_PRED_FORMAT1(RejectsArgument("sentence", {"77", "3"}), [&] { weights_of_sentence(weights, batch, 77, 2); });
   EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [&] { weights_of_sentence(weights, batch, 1, 0); });
+}
+
+TEST(SentenceAttention, RejectsASentenceThatIsLongerThanTheBatch) {
+  const EncodedBatch batch{arma::umat(5, 3, arma::fill::zeros), arma::uvec{5, 7, 0}};
+  const arma::cube weights(5, 5, 6, arma::fill::zeros);
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"7", "5"}), [&] { weights_of_sentence(weights, batch, 1, 2); });
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ FusedMultiHeadAttention fuse(const MultiHeadAttention& separate);
 ///         some have a bias.
 Linear join_columns(const std::vector<Linear>& layers);
 
-/// One layer in place of two, one after the other: composed(x) = second(first(x)).
+/// One layer in place of two, one after the other: composed(x) = second(first(x)). Without a bias when neither has one.
 ///
 /// @throws std::invalid_argument naming second and both widths, when it does not take what first gives.
 Linear compose(const Linear& first, const Linear& second);

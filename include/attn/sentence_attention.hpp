@@ -21,8 +21,9 @@ arma::cube attend(const EncodedBatch& batch, const Embedding& embedding, MultiHe
 ///
 /// @param weights (L x L x H·B), as attention_weights() gives them
 /// @return        (length x length x H)
-/// @throws std::invalid_argument naming sentence, when it is not below the number of lengths, or weights, when its size
-///         does not fit.
+/// @throws std::invalid_argument naming sentence, when it is not below the number of lengths; num_heads, when it is
+/// zero;
+///         batch.lengths, when that of the sentence is above L; or weights, when its size does not fit.
 arma::cube weights_of_sentence(const arma::cube& weights, const EncodedBatch& batch, arma::uword sentence,
                                arma::uword num_heads);
 

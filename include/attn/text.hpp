@@ -7,7 +7,8 @@ namespace attn {
 
 /// UTF-8 text cut into characters (Unicode code points), each as its own one to four bytes: "喜x" gives "喜" and "x".
 ///
-/// @throws std::invalid_argument naming text and the number of the first byte (from 0) that is not UTF-8 (RFC 3629): a
+/// @throws std::invalid_argument naming text and the number of the byte (from 0) where the first character begins that
+///         is not UTF-8 (RFC 3629): a
 ///         byte that cannot begin a character, a character cut short, written longer than needed, a surrogate, or above
 ///         U+10FFFF.
 std::vector<std::string> split_characters(const std::string& text);

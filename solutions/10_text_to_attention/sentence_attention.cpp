@@ -28,6 +28,10 @@ arma::cube weights_of_sentence(const arma::cube& weights, const EncodedBatch& ba
                                 std::to_string(batch.lengths.n_elem));
   }
   const arma::uword length = batch.lengths(sentence);
+  if (length > L) {
+    throw std::invalid_argument("batch.lengths holds " + std::to_string(length) +
+                                ", expected at most L = " + std::to_string(L));
+  }
   arma::cube own(length, length, num_heads);
   if (length == 0) return own;  // 0 x 0 x H: an empty sentence has no last row
   for (arma::uword h = 0; h < num_heads; ++h) {

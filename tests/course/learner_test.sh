@@ -28,7 +28,7 @@ expect 0 "for every b:" "!01.1" -- learn hint 01.2 --level 3
 
 # a right answer, through every door
 cp "$right" "$lesson"
-expect 0 "$total of $total checks passed" "Next: 00 warm_up" -- learn check 01
+expect 0 "$total of $total checks passed" "Next: 02 fused_qkv" -- learn check 01
 expect 0 "passed  01 self_attention_v1" -- learn list
 expect 0 "100% tests passed" -- ctest --preset lesson-01
 expect 0 "100% tests passed" -- cmake --workflow --preset lesson-01

@@ -84,7 +84,7 @@ def by_hand():
     layers = four_layers(4)
     weights = {  # (in x out), as the chapter prints them
         "query_proj": [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]],
-        "key_proj": [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]],
+        "key_proj": [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 2, 0]],
         "value_proj": [[1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 1, 0], [0, 0, 0, 2]],
         "output_proj": [[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1]],
     }
@@ -99,8 +99,10 @@ def by_hand():
         ("unscaled", safe_softmax(attention_scores(steps.Q, steps.K, 1))),
         ("softmax_across_heads", torch.softmax(steps.scores, dim=1)),
         ("keys_with_query_proj", safe_softmax(attention_scores(steps.Q, steps.Q))),
+        ("keys_times_queries", safe_softmax(attention_scores(steps.K, steps.Q))),
     ):
         case.add_mistake(name, weights=wrong, output=steps.mixed(wrong))
+    case.add_mistake("mixed_by_columns", output=steps.mixed(steps.weights.transpose(-1, -2)))
     add_merge_mistakes(case, steps)
     return case
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <set>
 #include <stdexcept>
 
@@ -108,7 +109,8 @@ std::string diagnose_values(const arma::cube& actual, const Expected& expected) 
   for (uword i = 0; i < actual.n_elem; ++i) {
     if (close(actual(i), expected.values(i), expected.tolerance)) continue;
     ++count;
-    const double off = std::abs(actual(i) - expected.values(i));
+    const double difference = std::abs(actual(i) - expected.values(i));
+    const double off = std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
     if (off > largest) {
       largest = off;
       worst = i;
@@ -117,8 +119,8 @@ std::string diagnose_values(const arma::cube& actual, const Expected& expected) 
   if (count == 0) return {};
   const auto [got, want] = distinct(actual(worst), expected.values(worst));
   const std::string nearly = largest < 1e-5 ? note("nearly right: is there a float, or a small number added?") : "";
-  return line("value", "worst at " + place(actual, worst) + ": got " + got + ", want " + want + ", off by " +
-                           number(largest, 3) + "   " +
+  const std::string by = std::isinf(largest) ? "" : ", off by " + number(largest, 3);
+  return line("value", "worst at " + place(actual, worst) + ": got " + got + ", want " + want + by + "   " +
                            count_of(count, actual.n_elem, count == 1 ? "differs" : "differ")) +
          nearly;
 }

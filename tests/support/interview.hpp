@@ -64,11 +64,11 @@ ATTN_DETECT(HasWeights, decltype(std::declval<const T&>().attention_weights()),
 template <class T, class... Arguments>
 using MadeFrom = std::conjunction<Complete<T>, std::is_constructible<T, Arguments...>>;
 
-/// Nothing is written yet: not one of the required names is there.
+/// Nothing is written yet: no field at all, and not one of the required names.
 template <class T>
-constexpr bool is_blank =
-    Complete<T>::value && !HasQueryProj<T>::value && !HasKeyProj<T>::value && !HasValueProj<T>::value &&
-    !HasOutputProj<T>::value && !HasDropout<T>::value && !HasForward<T>::value && !HasWeights<T>::value;
+constexpr bool is_blank = std::conjunction_v<Complete<T>, std::is_empty<T>> && !HasQueryProj<T>::value &&
+                          !HasKeyProj<T>::value && !HasValueProj<T>::value && !HasOutputProj<T>::value &&
+                          !HasDropout<T>::value && !HasForward<T>::value && !HasWeights<T>::value;
 
 template <class T, class... Sizes>
 constexpr bool is_whole = Complete<T>::value&& HasQueryProj<T>::value&& HasKeyProj<T>::value&& HasValueProj<T>::value&&

@@ -34,6 +34,12 @@ std::string thrown_text(const std::string& message) {
 std::string explain_thrown(const std::string& thrown) {
   static const std::pair<const char*, const char*> meanings[] = {
       {"size is fixed and hence cannot be changed", "a matrix was assigned to a slice of another size"},
+      {"addition: incompatible", "a sum needs two of the same size (a layer without bias has an empty one)"},
+      {"copy into submatrix", "a block was given a matrix of another size: cols(first, last) includes the last"},
+      {"slices(): indices out of bounds", "slices count from 0, and slices(first, last) includes the last"},
+      {"submat(): indices", "rows and columns count from 0, and submat(r0, c0, r1, c1) includes row r1 and column c1"},
+      {"keep is ", "dropout was given a cube of another size than the weights: it acts on the weights, in one call"},
+      {"in is 0, expected at least 1", "a Linear was made with no inputs: which size should it have?"},
       {"slice(): index out of bounds", "slices count from 0 to n_slices - 1"},
       {"each_row(): incompatible size", "the row that is added must be as wide as the matrix"},
       {"cols(): indices out of bounds", "columns count from 0, and cols(first, last) includes the last"},
@@ -158,13 +164,14 @@ std::string likely_elsewhere(const std::vector<CheckResult>& results, const Chec
                              const course::Lesson& lesson) {
   const std::string label = line("likely", "");
   const std::string known = reasons(first);
-  const bool told = known.find(label) != std::string::npos || known.find("shape   got") != std::string::npos;
-  if (told || first.state != State::failed) return {};
+  const bool told = known.find(label) != std::string::npos;
+  if (told || known.find(line("value", "worst at")) == std::string::npos || first.state != State::failed) return {};
   for (const auto& result : results) {
-    if (lesson.judged_file(result.suite) != lesson.judged_file(first.suite)) continue;
+    if (lesson.judged_file(result.suite) != lesson.judged_file(first.suite)) continue;  // about another file
     const std::string text = reasons(result);
     const auto begin = text.find(label);
-    if (begin != std::string::npos) return text.substr(begin, text.find('\n', begin + 1) - begin);
+    if (begin == std::string::npos) continue;
+    return text.substr(begin, text.find('\n', begin + 1) - begin) + " (so says " + result.full_name() + ")";
   }
   return {};
 }

@@ -35,6 +35,14 @@ Lesson current_lesson(const fs::path& root, const Progress& progress) {
   return lessons.back();
 }
 
+/// The first lesson after this one that is not passed yet, or else the first before it.
+Lesson next_lesson(const fs::path& root, const Progress& progress, const Lesson& passed_one) {
+  for (const auto& lesson : attn::course::find_lessons(root)) {
+    if (lesson.name > passed_one.name && !progress.passed(lesson.name)) return lesson;
+  }
+  return current_lesson(root, progress);
+}
+
 Lesson wanted_lesson(const fs::path& root, const std::string& name) {
   return name.empty() ? current_lesson(root, Progress(root)) : attn::course::find_lesson(root, name);
 }
@@ -94,7 +102,7 @@ int check(const fs::path& root, const std::string& name) {
   Progress progress(root);
   if (result == passed) {
     progress.set_passed(lesson.name, true);
-    const Lesson next = current_lesson(root, progress);
+    const Lesson next = next_lesson(root, progress, lesson);
     if (progress.passed(next.name)) {
       std::cout << "\nThat was the last lesson: all are passed.\n";
     } else {
@@ -170,7 +178,8 @@ void add_gate(CLI::App& app, const fs::path& root, int& result) {
     one.callback([&root, &result, judge] { result = report(judge(attn::course::find_lesson(root, name))); });
   };
   add("stub", false, "--program", [](const Lesson& lesson) { return gate::judge_stub(lesson, fs::absolute(file)); });
-  add("mistake", true, "--program", [](const Lesson& lesson) { return gate::judge_mistake(lesson, id, fs::absolute(file)); });
+  add("mistake", true, "--program",
+      [](const Lesson& lesson) { return gate::judge_mistake(lesson, id, fs::absolute(file)); });
   add("golden", false, nullptr, [](const Lesson& lesson) { return gate::judge_golden(lesson); });
   add("chapter", false, nullptr, [](const Lesson& lesson) { return gate::judge_chapter(lesson); });
   add("mutate", true, "--output", [](const Lesson& lesson) {
