@@ -9,7 +9,6 @@ function(add_mistakes name)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${catalogue})
   file(READ ${catalogue} json)
   string(JSON count LENGTH "${json}" mistakes)
-  file(GLOB solutions ${arg_ROOT}/solutions/${name}/*.cpp)
 
   if(count EQUAL 0)
     return()
@@ -26,15 +25,14 @@ function(add_mistakes name)
       DEPENDS ${original} ${catalogue}
       COMMENT "Making mistake ${id} of ${name}")
 
-    set(sources ${solutions} ${arg_ADAPTER})
-    list(REMOVE_ITEM sources ${original})
+    # The lesson's other files come from the solution's library: what the mutated one defines is not taken from there.
     set(mutant mutant_${number}_${id})
-    add_executable(${mutant} ${mutated} ${sources} $<TARGET_OBJECTS:checks_${number}>)
-    target_link_libraries(${mutant} PRIVATE attn_test_main ${arg_REQUIRES})
+    add_executable(${mutant} ${mutated} ${arg_ADAPTER} $<TARGET_OBJECTS:checks_${number}>)
+    target_link_libraries(${mutant} PRIVATE solution_${number} attn_test_main ${arg_REQUIRES})
     target_precompile_headers(${mutant} REUSE_FROM attn_pch)
     if(arg_ADAPTER) # the mistake is in a header that the adapter includes
       get_filename_component(folder ${mutated} DIRECTORY)
-      target_include_directories(${mutant} PRIVATE ${folder})
+      target_include_directories(${mutant} BEFORE PRIVATE ${folder})
     endif()
     if(NOT arg_NOT_IN_CTEST)
       add_test(NAME mistake.${name}.${id} COMMAND learn --root ${arg_ROOT} gate mistake ${name} ${id} --program
