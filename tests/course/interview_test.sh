@@ -41,7 +41,7 @@ for lesson in 05_interview_self_attention 12_interview_multi_head; do
       printf 'FAILED: %s changes nothing in %s\n' "$2" "$right"
     fi
     expect 1 "${texts[@]}" "!type_traits" -- compile "$lesson"
-    few_lines 24
+    few_lines 40
   }
 
   cp "$right" "$header"
@@ -56,6 +56,7 @@ for lesson in 05_interview_self_attention 12_interview_multi_head; do
     wrong "$class needs a public field:  Linear output_proj;" "needs a public field:  Dropout dropout;" \
       -- 's/output_proj/out/g; s/^  Dropout dropout;/  Dropout drop;/; s/([^.])\bdropout\(/\1drop(/g'
     wrong "$class needs a public field:  Linear key_proj;" -- 's/^  Linear key_proj;/ private: Linear key_proj; public:/'
+    wrong "$class needs a public field:  Linear query_proj;" "needs a public constructor" -- 's/^ public:$//'
     wrong "the header has no class attn::$class" -- 's/namespace attn \{/using namespace attn; namespace mine {/'
     wrong "$class::forward must also take X alone" -- 's/const Mask& mask = \{\}/const Mask\& mask/'
     wrong "$class needs a public function:  arma::cube forward(" -- 's/arma::cube forward/arma::cube Forward/'
