@@ -101,6 +101,7 @@ TEST(Gate, RefusesAHouseWithDeadLinksAndForgottenPresets) {
   std::filesystem::copy(planted, copy, std::filesystem::copy_options::recursive);
   for (const char* file : {"CONTRIBUTING.md", "CMakePresets.json"})
     std::filesystem::copy_file(root / file, copy / file);
+  std::filesystem::create_directories(copy / "docs");
   std::ofstream(copy / "docs" / "interview.md") << "[Who listed this one?](../lessons/91_mistakes/README.md)\n";
   std::ofstream(copy / "docs" / "sources.md") << "Doubled.KeepsTheShape Doubled.DoesNotExist\n";
   const Problems problems = judge_house(copy);

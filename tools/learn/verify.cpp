@@ -34,11 +34,11 @@ using Counts = std::map<std::string, std::map<std::string, Count>>;
 
 bool print_table(const fs::path& root, const Counts& counts, std::ostream& out) {
   bool all_ok = true;
-  out << std::left << std::setw(28) << "lesson";
+  out << std::left << std::setw(34) << "lesson";
   for (const auto& column : columns) out << std::setw(14) << (column == "mistake" ? "mistakes" : column);
   out << "\n";
   for (const auto& lesson : course::find_lessons(root)) {
-    out << std::setw(28) << lesson.title();
+    out << std::setw(34) << lesson.title();
     const auto row = counts.find(lesson.name);
     for (const auto& column : columns) {
       Count count;
@@ -50,7 +50,7 @@ bool print_table(const fs::path& root, const Counts& counts, std::ostream& out) 
   }
   Count course;
   if (counts.count("")) course = counts.at("").at("");
-  out << std::setw(28) << "the course itself" << course.text() << "\n\n";
+  out << std::setw(34) << "the course itself" << course.text() << "\n\n";
   return all_ok && course.ok();
 }
 
