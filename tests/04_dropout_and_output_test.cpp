@@ -196,7 +196,7 @@ TEST(DropoutDraw, DrawsAnewAtEveryCall) {
 }
 
 TEST(DropoutDraw, LeavesTheRandomGeneratorToTheCaller) {
-  const auto next_number_after_drawing = [](int seed) {
+  const auto next_number_after_drawing = [](arma::arma_rng::seed_type seed) {
     arma::arma_rng::set_seed(seed);
     Dropout::draw(4, 3, 2, 0.5);
     return arma::randu();

@@ -228,7 +228,8 @@ TEST(Text, KnowsEveryCharacterOfTwoBytesAndNoOther) {
   std::set<std::string> characters;
   for (char32_t c = 0x80; c < 0x800; ++c) characters.insert(utf8(c));
   for (unsigned first = 0x70; first < 0x100; ++first) {
-    for (const unsigned second : {0x00, 0x01, 0x3F, 0x40, 0x7F, 0x80, 0x81, 0x9F, 0xA0, 0xBE, 0xBF, 0xC0, 0xFF}) {
+    for (const unsigned second :
+         {0x00U, 0x01U, 0x3FU, 0x40U, 0x7FU, 0x80U, 0x81U, 0x9FU, 0xA0U, 0xBEU, 0xBFU, 0xC0U, 0xFFU}) {
       const std::string bytes = {static_cast<char>(first), static_cast<char>(second)};
       ASSERT_TRUE(is_one_character(bytes) == (characters.count(bytes) != 0))
           << diagnosis_mark
