@@ -8,7 +8,7 @@ namespace attn::testing {
 
 /// How many bytes a piece of code asked for: the sum over all its allocations, whether they were given back or not.
 /// Armadillo's matrices, operator new and malloc are counted, in this program's own code (the linker puts the counting
-/// in between: see CMakeLists.txt here).
+/// in between: see CMakeLists.txt here). Not counted is operator new with std::nothrow: Armadillo's lists of slices.
 std::size_t allocated_bytes(const std::function<void()>& code);
 
 /// "12 KB" and the like, for diagnoses.
