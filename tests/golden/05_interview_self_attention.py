@@ -45,6 +45,7 @@ def attention_case(X, proj, mask, seed=None, keep=None, p=0.0, with_mistakes=Tru
     W_o = proj["output_proj"]
     mistake("unscaled", attend(X, proj, mask, keep, p, scale=1.0))
     mistake("divided_by_dim", attend(X, proj, mask, keep, p, scale=dim))
+    mistake("divided_by_root_length", attend(X, proj, mask, keep, p, scale=math.sqrt(X.shape[1])))
     mistake("keys_from_query_proj", attend(X, {**proj, "key_proj": proj["query_proj"]}, mask, keep, p))
     mistake("values_from_query_proj", attend(X, {**proj, "value_proj": proj["query_proj"]}, mask, keep, p))
     if keep is None:

@@ -121,6 +121,7 @@ def batch():
         ("root_embed_dim", math.sqrt(H * D)),
         ("unscaled", 1),
         ("divided_by_root_heads", math.sqrt(H)),
+        ("divided_by_root_length", math.sqrt(X.shape[1])),
         ("divided_by_head_dim", D),
     ):
         mistake(name, safe_softmax(attention_scores(Q, K, scale)))
