@@ -219,16 +219,6 @@ void judge_catalogue(const Lesson& lesson, Problems& problems) {
   }
 }
 
-/// The questions of a chapter's interview corner.
-std::vector<std::string> interview_questions(const Lesson& lesson) {
-  if (!fs::exists(lesson.chapter_file())) return {};
-  const std::string chapter = read_file(lesson.chapter_file());
-  const auto begin = chapter.find("\n## Interview corner\n");
-  if (begin == std::string::npos) return {};
-  const std::string corner = chapter.substr(begin, chapter.find("\n## ", begin + 1) - begin);
-  return all_matches(corner, std::regex("<summary>([^<]+)</summary>"));
-}
-
 void judge_array(const std::string& name, const json& array, Problems& problems) {
   std::size_t size = 1;
   for (const auto& length : array.at("shape")) size *= length.get<std::size_t>();
@@ -392,10 +382,11 @@ Problems judge_house(const fs::path& root) {
 
   const std::string interview = read_file(root / "docs" / "interview.md");
   for (const auto& lesson : course::find_lessons(root)) {
-    for (const auto& question : interview_questions(lesson)) {
-      if (occurrences(interview, "[" + question + "](") != 1) {
+    if (!fs::exists(lesson.chapter_file())) continue;
+    for (const auto& question : lesson.questions()) {
+      if (occurrences(interview, "[" + question.text + "](") != 1) {
         problems.push_back("docs/interview.md should list once, as a link, the question of lesson " + lesson.number() +
-                           " \"" + question + "\"");
+                           " \"" + question.text + "\"");
       }
     }
   }

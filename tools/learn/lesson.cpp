@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -33,6 +34,25 @@ std::string trimmed(const std::string& text) {
   const auto begin = text.find_first_not_of(" \n");
   if (begin == std::string::npos) return {};
   return text.substr(begin, text.find_last_not_of(" \n") - begin + 1);
+}
+
+/// What stands below "## heading", up to the next heading of its kind; empty when there is no such section.
+std::string section_of(const std::string& markdown, const std::string& heading) {
+  const std::string whole_line = "\n## " + heading + "\n";
+  const auto at = markdown.find(whole_line);
+  if (at == std::string::npos) return {};
+  const auto begin = at + whole_line.size();
+  return markdown.substr(begin, markdown.find("\n## ", begin - 1) - begin);
+}
+
+/// Takes the text up to `mark`, and the mark, off the beginning of `rest`.
+/// @throws std::runtime_error when there is no such mark.
+std::string take_until(const std::string& mark, std::string& rest) {
+  const auto end = rest.find(mark);
+  if (end == std::string::npos) throw std::runtime_error("a question has no " + mark);
+  const std::string text = trimmed(rest.substr(0, end));
+  rest.erase(0, end + mark.size());
+  return text;
 }
 
 }  // namespace
@@ -106,6 +126,47 @@ std::vector<Mistake> Lesson::mistakes() const {
     throw std::runtime_error(mistakes_file().string() + ": " + error.what());
   }
   return mistakes;
+}
+
+std::vector<std::string> Lesson::goals() const {
+  std::vector<std::string> goals;
+  std::istringstream in(section_of(read_file(chapter_file()), "What you will be able to do"));
+  for (std::string row; std::getline(in, row);) {
+    if (begins_with(row, "- ")) {
+      goals.push_back(trimmed(row.substr(2)));
+    } else if (begins_with(row, "  ") && !goals.empty()) {
+      goals.back() += " " + trimmed(row);
+    }
+  }
+  return goals;
+}
+
+std::vector<Question> Lesson::questions() const {
+  const std::string opening = "<summary>";
+  std::vector<Question> questions;
+  std::string corner = section_of(read_file(chapter_file()), "Interview corner");
+  try {
+    for (auto at = corner.find(opening); at != std::string::npos; at = corner.find(opening)) {
+      corner.erase(0, at + opening.size());
+      const std::string text = take_until("</summary>", corner);
+      questions.push_back({text, take_until("</details>", corner)});
+    }
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(chapter_file().string() + ": in the interview corner " + error.what());
+  }
+  return questions;
+}
+
+InterviewBrief Lesson::interview() const {
+  const std::string all = read_file(interview_file());
+  const std::string heading = all.substr(0, all.find('\n'));
+  const std::string after_mark = heading.substr(std::min<std::size_t>(2, heading.size()));
+  const int minutes = static_cast<int>(std::strtol(after_mark.c_str(), nullptr, 10));
+  if (heading != "# " + std::to_string(minutes) + " minutes") {
+    throw std::runtime_error(interview_file().string() + ": the first line is \"" + heading +
+                             "\", expected a heading like \"# 15 minutes\"");
+  }
+  return {minutes, trimmed(all.substr(heading.size()))};
 }
 
 Lesson lesson_of(const fs::path& test_source) {

@@ -28,6 +28,18 @@ struct Task {
   std::vector<std::string> levels;  ///< a question, the idea, almost the line
 };
 
+/// A question of a chapter's interview corner, with the answer that is folded away there.
+struct Question {
+  std::string text;
+  std::string answer;
+};
+
+/// What an interviewer says who gives the lesson's task, from interview.md.
+struct InterviewBrief {
+  int minutes;  ///< what a prepared person needs for a good try
+  std::string text;
+};
+
 /// Where the pieces of one lesson are, and what is in them.
 struct Lesson {
   std::filesystem::path root;  ///< the course's folder
@@ -40,6 +52,7 @@ struct Lesson {
   std::filesystem::path solution_folder() const { return root / "solutions" / name; }
   std::filesystem::path chapter_file() const { return folder() / "README.md"; }
   std::filesystem::path hints_file() const { return folder() / "hints.md"; }
+  std::filesystem::path interview_file() const { return folder() / "interview.md"; }
   std::filesystem::path test_file() const { return root / "tests" / (name + "_test.cpp"); }
   std::filesystem::path golden_file() const { return root / "tests" / "golden" / (name + ".json"); }
   std::filesystem::path mistakes_file() const { return root / "tests" / "mistakes" / (name + ".json"); }
@@ -57,6 +70,17 @@ struct Lesson {
   /// @throws std::runtime_error naming the file when it cannot be read or is not as it should be.
   std::vector<Task> tasks() const;
   std::vector<Mistake> mistakes() const;
+
+  /// The bullets of the chapter's "What you will be able to do", each as one line.
+  /// @throws std::runtime_error naming the file when it cannot be read.
+  std::vector<std::string> goals() const;
+
+  /// The questions of the chapter's interview corner; none when it has no such section.
+  /// @throws std::runtime_error naming the file when it cannot be read, or when a question is not closed.
+  std::vector<Question> questions() const;
+
+  /// @throws std::runtime_error naming the file when it cannot be read, or does not begin with its minutes.
+  InterviewBrief interview() const;
 };
 
 /// @param test_source .../tests/NN_name_test.cpp
