@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "learn/answers.hpp"
 #include "learn/process.hpp"
 
 namespace attn::learn::gate {
@@ -219,6 +220,34 @@ void judge_catalogue(const Lesson& lesson, Problems& problems) {
   }
 }
 
+/// The copies of the stubs in tests/stubs, which `reset` puts back.
+void judge_stub_copies(const Lesson& lesson, Problems& problems) {
+  std::set<fs::path> copies;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(stub_of(lesson, "").parent_path(), none)) copies.insert(entry.path());
+  for (const auto& file : lesson.stub_files()) {
+    const fs::path copy = stub_of(lesson, file);
+    const std::string name = path_below(lesson.root, copy);
+    const std::string command = "cp " + file + " " + name;
+    if (copies.erase(copy) == 0) {
+      problems.push_back(name + " is missing: an author of " + file + " runs `mkdir -p tests/stubs/" + lesson.name +
+                         " && " + command + "`; a file that a learner added does no harm");
+    } else if (read_file(copy) != read_file(lesson.root / file)) {
+      problems.push_back(
+          file + " differs from " + name + ": an author who changed the stub runs `" + command +
+          "`; if this is your own answer, all is well: verify judges the course with its stubs in place, "
+          "and `./learn reset " +
+          lesson.number() + "` puts the stub back after keeping a copy");
+    }
+  }
+  for (const auto& copy : copies) {
+    const std::string name = path_below(lesson.root, copy);
+    const std::string file = "lessons/" + lesson.name + "/" + copy.filename().string();
+    problems.push_back(name + " is too much, as there is no " + file + ": an author who removed the stub runs `rm " +
+                       name + "`; a learner gets it back with `./learn reset " + lesson.number() + "`");
+  }
+}
+
 void judge_array(const std::string& name, const json& array, Problems& problems) {
   std::size_t size = 1;
   for (const auto& length : array.at("shape")) size *= length.get<std::size_t>();
@@ -363,6 +392,7 @@ Problems judge_chapter(const Lesson& lesson) {
   const std::string chapter = read_file(lesson.chapter_file());
   judge_sections(lesson, chapter, problems);
   judge_hints(lesson, chapter, problems);
+  judge_stub_copies(lesson, problems);
   judge_solution(lesson, problems);
   judge_tests(lesson, problems);
   judge_catalogue(lesson, problems);

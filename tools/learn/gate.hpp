@@ -26,7 +26,8 @@ std::string mutate(const course::Lesson& lesson, const std::string& id);
 /// The golden file: made by PyTorch for this lesson, every array whole, and its mistakes the catalogue's.
 Problems judge_golden(const course::Lesson& lesson);
 
-/// The chapter, the hints, the sizes of the solution, the number of mistakes, the names of the checks, and every link.
+/// The chapter, the hints, the copies of the stubs, the sizes of the solution, the number of mistakes, the names of the
+/// checks, and every link.
 Problems judge_chapter(const course::Lesson& lesson);
 
 /// What holds of the course as a whole: presets and README rows for every lesson, and every link in README,

@@ -1,0 +1,16 @@
+#include "attn/bug_hunt.hpp"
+#include "attn/masking.hpp"
+
+namespace attn::bug_hunt {
+
+// TODO(13.2): find the bug. Symptom: with D = 4 all seems well; with D = 64 nearly every query looks at one token
+// only, and the gradients vanish.
+// Q (L x D x N), K (S x D x N) -> (L x S x N)
+arma::cube causal_weights(const arma::cube& Q, const arma::cube& K) {
+  const Mask mask = causal_mask(Q.n_rows, K.n_rows);  // (L x S x 1)
+  arma::cube scores(Q.n_rows, K.n_rows, Q.n_slices);  // (L x S x N)
+  for (arma::uword n = 0; n < Q.n_slices; ++n) scores.slice(n) = Q.slice(n) * K.slice(n).t();
+  return safe_softmax_rows(masked_fill(scores, mask, -arma::datum::inf));
+}
+
+}  // namespace attn::bug_hunt

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+
+/// Spaced repetition: when something that was learnt should be looked at again.
+namespace attn::learn {
+
+/// A day of the calendar, as days since 1970-01-01.
+using Day = long;
+
+/// The learner's own day (local time).
+Day today();
+
+/// "2026-11-21".
+std::string day_text(Day day);
+
+/// @throws std::invalid_argument naming the text when it is no "YYYY-MM-DD" of a day that exists.
+Day parse_day(const std::string& text);
+
+/// Something to repeat, as SM-2 sees it.
+struct Card {
+  int repetitions = 0;    ///< answered well in a row
+  double easiness = 2.5;  ///< the E-Factor, at least 1.3
+  int interval = 0;       ///< days from the last answer to the next
+  Day due = 0;
+};
+
+/// The worst and the best grade: 0 a blackout, 5 a perfect answer; from 3 on it counts as known.
+constexpr int worst_grade = 0;
+constexpr int best_grade = 5;
+constexpr int known_from = 3;
+
+/// The card after an answer of this quality on this day.
+///
+/// SM-2 as published: P. A. Wozniak, Optimization of learning (1990), chapter 3.2, "Application of a computer to
+/// improve the results obtained in working with the SuperMemo method".
+/// @throws std::invalid_argument when the grade is not 0 to 5.
+Card reviewed(Card card, int grade, Day on);
+
+/// Whether SM-2 wants it asked again in the same session (its step 7: until it is graded 4).
+bool again_today(int grade);
+
+}  // namespace attn::learn
