@@ -15,10 +15,12 @@ namespace attn::learn::gate {
 namespace {
 
 using course::find_lesson;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 const std::filesystem::path planted = ATTN_PLANTED;
 const std::filesystem::path root = ATTN_ROOT;
@@ -81,6 +83,38 @@ TEST(Gate, RefusesAChapterWithoutItsSections) {
   EXPECT_THAT(problems, Contains(HasSubstr("no section \"## Predict first\"")));
   EXPECT_THAT(problems, Contains(HasSubstr("expected 100 to 180")));
   EXPECT_THAT(problems, Contains(HasSubstr("does not name the task 91.1")));
+}
+
+TEST(Gate, RefusesAStubWithoutACopy) {
+  EXPECT_THAT(
+      judge_chapter(find_lesson(planted, "90")),
+      Contains(AllOf(StartsWith("tests/stubs/90_stub_passes/doubled.cpp is missing"),
+                     HasSubstr("cp lessons/90_stub_passes/doubled.cpp tests/stubs/90_stub_passes/doubled.cpp"))));
+}
+
+TEST(Gate, RefusesAStubThatDiffersFromItsCopy) {
+  EXPECT_THAT(
+      judge_chapter(find_lesson(planted, "91")),
+      Contains(AllOf(StartsWith("lessons/91_mistakes/doubled.cpp differs from tests/stubs/91_mistakes/doubled.cpp"),
+                     HasSubstr("`cp lessons/91_mistakes/doubled.cpp tests/stubs/91_mistakes/doubled.cpp`"),
+                     HasSubstr("`./learn reset 91` puts the stub back"))));
+}
+
+TEST(Gate, RefusesACopyOfNoStub) {
+  EXPECT_THAT(judge_chapter(find_lesson(planted, "91")),
+              Contains(AllOf(StartsWith("tests/stubs/91_mistakes/no_such_stub.cpp is too much"),
+                             HasSubstr("`rm tests/stubs/91_mistakes/no_such_stub.cpp`"))));
+}
+
+TEST(Gate, TakesAnExactCopyOfAStub) {
+  const std::filesystem::path copy =
+      std::filesystem::temp_directory_path() / ("attn-stubs-" + std::to_string(getpid()));
+  std::filesystem::remove_all(copy);
+  std::filesystem::copy(planted, copy, std::filesystem::copy_options::recursive);
+  std::filesystem::create_directories(copy / "tests/stubs/90_stub_passes");
+  std::filesystem::copy(copy / "lessons/90_stub_passes/doubled.cpp", copy / "tests/stubs/90_stub_passes");
+  EXPECT_THAT(judge_chapter(find_lesson(copy, "90")), Not(Contains(HasSubstr("tests/stubs"))));
+  std::filesystem::remove_all(copy);
 }
 
 TEST(Gate, RefusesADisabledCheck) {

@@ -1,0 +1,1 @@
+// The defect: the copy of a stub that is no longer there.
