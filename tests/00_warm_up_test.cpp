@@ -11,6 +11,7 @@
 #include "support/golden.hpp"
 #include "support/matchers.hpp"
 #include "support/oracles.hpp"
+#include "support/speed.hpp"
 
 namespace attn::testing {
 namespace {
@@ -262,6 +263,13 @@ TEST(LinearCube, RejectsTheWrongShape) {
   EXPECT_PRED_FORMAT1(RejectsArgument("x", {"4 x 3 x 0"}), [&] { layer(arma::cube(4, 3, 0)); });
   EXPECT_PRED_FORMAT1(RejectsArgument("x", {"0 x 3 x 2"}), [&] { layer(arma::cube(0, 3, 2)); });
 }
+
+// ----------------------------------------------------------------------------------------------------------- speed
+
+ATTN_SPEED("a linear layer and a softmax, 2 sequences of 128 tokens, E = 64", [] {
+  const arma::cube X(128, 64, 2, arma::fill::randn);
+  return [layer = Linear(64, 64), X] { return softmax_rows(layer(X)); };
+});
 
 }  // namespace
 }  // namespace attn::testing

@@ -9,6 +9,7 @@
 #include "support/golden.hpp"
 #include "support/matchers.hpp"
 #include "support/oracles.hpp"
+#include "support/speed.hpp"
 
 namespace attn::testing {
 namespace {
@@ -243,6 +244,13 @@ TEST(AttentionScoresEinsum, RejectsShapesThatDoNotFit) {
   EXPECT_PRED_FORMAT1(RejectsArgument("Q", {"4 x 3 x 0"}),
                       [&] { attention_scores_einsum(zeros(4, 3, 0), zeros(5, 3, 0)); });
 }
+
+// ---------------------------------------------------------------------------------------------------------- speed
+
+ATTN_SPEED("forward, 3 sequences of 64 tokens, E = 64", [] {
+  const arma::cube X(64, 64, 3, arma::fill::randn);
+  return [layer = SelfAttentionV1(64), X]() mutable { return layer.forward(X); };
+});
 
 }  // namespace
 }  // namespace attn::testing

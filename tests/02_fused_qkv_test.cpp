@@ -10,6 +10,7 @@
 #include "support/golden.hpp"
 #include "support/matchers.hpp"
 #include "support/oracles.hpp"
+#include "support/speed.hpp"
 
 namespace attn::testing {
 namespace {
@@ -231,6 +232,13 @@ TEST(SelfAttentionV2, RejectsAnInputOfTheWrongShape) {
   EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 4 x 2"}), [&] { attention.forward(arma::cube(0, 4, 2)); });
   EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 4 x 0"}), [&] { attention.forward(arma::cube(5, 4, 0)); });
 }
+
+// ---------------------------------------------------------------------------------------------------------- speed
+
+ATTN_SPEED("forward, 3 sequences of 64 tokens, E = 64", [] {
+  const arma::cube X(64, 64, 3, arma::fill::randn);
+  return [layer = SelfAttentionV2(64), X]() mutable { return layer.forward(X); };
+});
 
 }  // namespace
 }  // namespace attn::testing

@@ -11,6 +11,7 @@
 #include "support/interview.hpp"
 #include "support/matchers.hpp"
 #include "support/oracles.hpp"
+#include "support/speed.hpp"
 
 namespace attn::testing {
 namespace {
@@ -306,6 +307,15 @@ TEST(SelfAttentionInterview, RejectsAMaskOfTheWrongShape) {
                         [&] { attention->forward(X, mask); });
   }
 }
+
+// ---------------------------------------------------------------------------------------------------------- speed
+
+ATTN_SPEED("forward, 2 sequences of 64 tokens, E = 64", [] {
+  const arma::cube X(64, 64, 2, arma::fill::randn);
+  std::shared_ptr<AttentionUnderTest> layer = make_attention({64});
+  layer->dropout().eval();
+  return [layer, X] { return layer->forward(X); };
+});
 
 }  // namespace
 }  // namespace attn::testing

@@ -13,6 +13,7 @@
 #include "support/golden.hpp"
 #include "support/matchers.hpp"
 #include "support/oracles.hpp"
+#include "support/speed.hpp"
 
 namespace attn::testing {
 namespace {
@@ -384,6 +385,13 @@ TEST(MergeHeads, RejectsSizesOfZero) {
   }
   EXPECT_PRED_FORMAT1(RejectsArgument("X_heads", {"0 x 0 x 0"}), [] { merge_heads(arma::cube(), 3); });
 }
+
+// --------------------------------------------------------------------------------------------------------- speed
+
+ATTN_SPEED("a copy of X split into heads and merged, 8 sequences of 256 tokens, E = 512, H = 8", [] {
+  const arma::cube X(256, 512, 8, arma::fill::ones);
+  return [X] { return merge_heads(split_heads(X, 8), 8); };
+});
 
 }  // namespace
 }  // namespace attn::testing

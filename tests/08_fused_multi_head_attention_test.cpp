@@ -14,6 +14,7 @@
 #include "support/golden.hpp"
 #include "support/matchers.hpp"
 #include "support/oracles.hpp"
+#include "support/speed.hpp"
 
 namespace attn::testing {
 namespace {
@@ -718,6 +719,15 @@ TEST(Compose, RejectsASecondLayerOfAnotherWidth) {
   EXPECT_PRED_FORMAT1(RejectsArgument("second", {"4", "3"}), [] { compose(Linear(4, 3), Linear(4, 3)); });
   EXPECT_PRED_FORMAT1(RejectsArgument("second", {"1", "3"}), [] { compose(Linear(4, 3), Linear(1, 3)); });
 }
+
+// ---------------------------------------------------------------------------------------------------------- speed
+
+ATTN_SPEED("forward, 2 sequences of 32 tokens, E = 64, H = 4", [] {
+  const arma::cube X(32, 64, 2, arma::fill::randn);
+  FusedMultiHeadAttention layer(64, 4);
+  layer.dropout.eval();
+  return [layer, X]() mutable { return layer.forward(X); };
+});
 
 }  // namespace
 }  // namespace attn::testing

@@ -12,6 +12,7 @@
 #include "support/golden.hpp"
 #include "support/matchers.hpp"
 #include "support/oracles.hpp"
+#include "support/speed.hpp"
 
 namespace attn::testing {
 namespace {
@@ -634,6 +635,16 @@ TEST(CrossAttention, RejectsAMaskOfTheWrongShape) {
   EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 7 x 4", "5 x 7"}), with(5, 7, 4));
   EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 7 x 12", "5 x 7"}), with(5, 7, 12));
 }
+
+// ------------------------------------------------------------------------------------------------------------- speed
+
+ATTN_SPEED("forward, 2 sequences of 32 queries and 48 keys, E = 64, H = 4", [] {
+  const arma::cube query(32, 64, 2, arma::fill::randn);
+  const arma::cube memory(48, 64, 2, arma::fill::randn);
+  CrossAttention layer(64, 4);
+  layer.dropout.eval();
+  return [layer, query, memory]() mutable { return layer.forward(query, memory, memory); };
+});
 
 }  // namespace
 }  // namespace attn::testing

@@ -16,6 +16,7 @@
 #include "support/golden.hpp"
 #include "support/matchers.hpp"
 #include "support/oracles.hpp"
+#include "support/speed.hpp"
 
 namespace attn::testing {
 namespace {
@@ -974,6 +975,15 @@ TEST(SentenceAttention, RejectsASentenceThatIsLongerThanTheBatch) {
   const arma::cube weights(5, 5, 6, arma::fill::zeros);
   EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"7", "5"}), [&] { weights_of_sentence(weights, batch, 1, 2); });
 }
+
+// ---------------------------------------------------------------------------------------------------------- speed
+
+ATTN_SPEED("attend, 2 sentences of 32 and 24 words, E = 64, H = 4", [] {
+  const EncodedBatch batch{arma::randi<arma::umat>(32, 2, arma::distr_param(0, 999)), {32, 24}};
+  MultiHeadAttention attention(64, 4);
+  attention.dropout.eval();
+  return [batch, embedding = Embedding(1000, 64), attention]() mutable { return attend(batch, embedding, attention); };
+});
 
 }  // namespace
 }  // namespace attn::testing

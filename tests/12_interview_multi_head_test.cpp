@@ -12,6 +12,7 @@
 #include "support/interview.hpp"
 #include "support/matchers.hpp"
 #include "support/oracles.hpp"
+#include "support/speed.hpp"
 
 namespace attn::testing {
 namespace {
@@ -341,6 +342,15 @@ TEST(MultiHeadAttentionInterview, RejectsAMaskOfTheWrongShape) {
                         [&] { attention->forward(X, mask); });
   }
 }
+
+// ---------------------------------------------------------------------------------------------------------- speed
+
+ATTN_SPEED("forward, 2 sequences of 32 tokens, E = 64, H = 4", [] {
+  const arma::cube X(32, 64, 2, arma::fill::randn);
+  std::shared_ptr<AttentionUnderTest> layer = make_attention({64, 4});
+  layer->dropout().eval();
+  return [layer, X] { return layer->forward(X); };
+});
 
 }  // namespace
 }  // namespace attn::testing

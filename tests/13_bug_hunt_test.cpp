@@ -11,6 +11,7 @@
 #include "support/golden.hpp"
 #include "support/matchers.hpp"
 #include "support/oracles.hpp"
+#include "support/speed.hpp"
 
 // No check may pass on the files as they are given, so none is about shapes alone; and none may name the bug: a note
 // says which property does not hold, and finding out why is the lesson.
@@ -557,6 +558,14 @@ TEST(MixedHeads, EqualsTheDefinitionForOtherSizes) {
                 ", D = " + std::to_string(D) + ", B = " + std::to_string(B));
   }
 }
+
+// --------------------------------------------------------------------------------------------------------- speed
+
+ATTN_SPEED("attention_scores, 2 sequences of 24 queries and 32 keys, D = 64", [] {
+  const arma::cube Q(24, 64, 2, arma::fill::randn);
+  const arma::cube K(32, 64, 2, arma::fill::randn);
+  return [Q, K] { return attention_scores(Q, K); };
+});
 
 }  // namespace
 }  // namespace attn::testing

@@ -186,6 +186,13 @@ std::string describe(const CheckResult& result, const course::Lesson& lesson, co
   return text + line("hint", "./learn hint " + hint_topic(result, lesson)) + "\n";
 }
 
+std::string short_reason(const CheckResult& result) {
+  const std::string reason = first_reason(result);  // "threw   out of ideas"
+  const auto label_end = reason.find(' ');
+  const auto text = reason.find_first_not_of(' ', label_end);
+  return text == std::string::npos ? reason : reason.substr(0, label_end) + ": " + reason.substr(text);
+}
+
 std::string describe_all(const std::vector<CheckResult>& results, const course::Lesson& lesson) {
   const auto passed = std::count_if(results.begin(), results.end(), [](const auto& r) { return r.passed(); });
   const std::string counts = std::to_string(passed) + " of " + std::to_string(results.size()) + " checks passed";

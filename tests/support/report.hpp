@@ -13,6 +13,9 @@ namespace attn::testing {
 /// @param told_elsewhere the line that names the mistake, when another check found it out
 std::string describe(const CheckResult& result, const course::Lesson& lesson, const std::string& told_elsewhere = "");
 
+/// Why a check failed, on one line: "threw: out of ideas".
+std::string short_reason(const CheckResult& result);
+
 /// The first failing check in full, the others in a line each, and how many passed.
 std::string describe_all(const std::vector<CheckResult>& results, const course::Lesson& lesson);
 

@@ -1,0 +1,119 @@
+#include "support/speed.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "support/report.hpp"
+#include "support/supervisor.hpp"
+
+namespace attn::testing {
+
+namespace {
+
+using Code = std::function<arma::cube()>;
+
+constexpr double total_ms = 40;  // of all batches together
+constexpr double batch_ms = 1;   // long enough for the clock
+
+struct Registered {
+  std::string what;
+  SpeedSetUp set_up;
+};
+
+Registered& registered() {
+  static Registered the_one;
+  return the_one;
+}
+
+/// One batch, in milliseconds a run.
+double time_of(const Code& code, int runs) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < runs; ++i) {
+    const arma::cube result = code();
+    volatile double used = result.is_empty() ? 0 : result(result.n_elem - 1);
+    (void)used;
+  }
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() / runs;
+}
+
+/// The first run is a warm-up. Slow code is not run again for the sake of precision.
+double median_ms(const Code& code) {
+  const double first = time_of(code, 1);
+  if (first > total_ms) return first;
+  const int runs = static_cast<int>(std::ceil(batch_ms / std::max(first, 1e-4)));
+  std::vector<double> times;
+  for (double spent = 0; spent < total_ms; spent += times.back() * runs) times.push_back(time_of(code, runs));
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+/// A number that the child process writes and its parent reads.
+class SharedNumber {
+ public:
+  SharedNumber() : at_(mmap(nullptr, sizeof(double), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
+    if (at_ == MAP_FAILED) throw std::runtime_error(std::string("mmap: ") + std::strerror(errno));
+  }
+  ~SharedNumber() { munmap(at_, sizeof(double)); }
+  SharedNumber(const SharedNumber&) = delete;
+  SharedNumber& operator=(const SharedNumber&) = delete;
+
+  double& value() const { return *static_cast<double*>(at_); }
+
+ private:
+  void* at_;
+};
+
+/// To GoogleTest the measuring is a check like others, so that the supervisor can run it.
+class Measuring : public ::testing::Test {
+ public:
+  explicit Measuring(double& milliseconds) : milliseconds_(milliseconds) {}
+
+  void TestBody() override {
+    arma::arma_rng::set_seed(1);  // the learner's code and the reference get the same numbers
+    milliseconds_ = median_ms(registered().set_up());
+  }
+
+ private:
+  double& milliseconds_;
+};
+
+}  // namespace
+
+bool register_speed(const char* what, SpeedSetUp set_up) {
+  registered() = {what, std::move(set_up)};
+  return true;
+}
+
+Speed measure_speed() {
+  Speed speed;
+  speed.what = registered().what;
+  if (!registered().set_up) {
+    speed.error = "these checks have no ATTN_SPEED";
+    return speed;
+  }
+  const SharedNumber milliseconds;
+  ::testing::RegisterTest("Speed", "IsMeasured", nullptr, nullptr, __FILE__, __LINE__,
+                          [&]() -> ::testing::Test* { return new Measuring(milliseconds.value()); });
+  GTEST_FLAG_SET(filter, "Speed.IsMeasured");
+  Limits limits;
+  limits.wall_seconds = 4;
+  const CheckResult result = run_supervised(limits).front();
+  if (result.passed()) {
+    speed.milliseconds = milliseconds.value();
+  } else {
+    speed.error = short_reason(result);
+  }
+  return speed;
+}
+
+}  // namespace attn::testing

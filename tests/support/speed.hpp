@@ -1,0 +1,35 @@
+#pragma once
+
+#include <armadillo>
+#include <functional>
+#include <string>
+
+namespace attn::testing {
+
+/// Makes the inputs and the layer, and returns the code to be timed, which returns what it computed.
+using SpeedSetUp = std::function<std::function<arma::cube()>()>;
+
+/// What came of measuring.
+struct Speed {
+  std::string what;         ///< such as "forward, 2 sequences of 64 tokens, E = 64"
+  double milliseconds = 0;  ///< of one run: the median, where there is no error
+  std::string error;        ///< why there is no time; empty when there is one
+};
+
+/// Measures what the program's ATTN_SPEED says, in a child process under the supervisor's limits: nothing that the
+/// learner's code does ends this process, and nothing that it prints is seen. Takes about 50 ms when the code is quick.
+Speed measure_speed();
+
+/// What ATTN_SPEED does. Returns true.
+bool register_speed(const char* what, SpeedSetUp set_up);
+
+}  // namespace attn::testing
+
+/// Says, once in a lesson's checks, which code is timed in the learner's files and in the reference. The reference
+/// should take 0.5 to 5 ms without optimisation.
+///
+///     ATTN_SPEED("forward, 2 sequences of 64 tokens, E = 64", [] {
+///       const arma::cube X(64, 64, 2, arma::fill::randn);
+///       return [layer = SelfAttentionV1(64), X]() mutable { return layer.forward(X); };
+///     });
+#define ATTN_SPEED(what, ...) const bool speed_is_registered = ::attn::testing::register_speed(what, __VA_ARGS__)
