@@ -121,6 +121,30 @@ TEST(Gate, RefusesADisabledCheck) {
   EXPECT_THAT(judge_chapter(find_lesson(planted, "91")), Contains(HasSubstr("disabled or skipped")));
 }
 
+TEST(Gate, RefusesChecksWithoutASpeed) {
+  EXPECT_THAT(judge_chapter(find_lesson(planted, "91")),
+              Contains(HasSubstr("no ATTN_SPEED(...) in tests/91_mistakes")));
+  EXPECT_THAT(judge_chapter(find_lesson(root, "01")), Not(Contains(HasSubstr("ATTN_SPEED"))));
+}
+
+TEST(Gate, RefusesALessonWithoutAnInterviewer) {
+  EXPECT_THAT(judge_chapter(find_lesson(planted, "90")), Contains(HasSubstr("90_stub_passes/interview.md")));
+}
+
+TEST(Gate, RefusesAnInterviewerWhoSaysTooLittle) {
+  const Problems problems = judge_chapter(find_lesson(planted, "91"));
+  EXPECT_THAT(problems, Contains("interview.md gives 3 minutes, expected 5 to 40"));
+  EXPECT_THAT(problems, Contains("interview.md has 1 lines of text, expected 6 to 25"));
+  EXPECT_THAT(problems, Contains(HasSubstr("more than 100 characters: Double it.")));
+  EXPECT_THAT(problems, Contains("interview.md does not name the file doubled.cpp"));
+}
+
+TEST(Gate, RefusesAnInterviewCornerWithoutEnoughAnswers) {
+  const Problems problems = judge_chapter(find_lesson(planted, "91"));
+  EXPECT_THAT(problems, Contains("the interview corner has 2 questions, expected at least 3"));
+  EXPECT_THAT(problems, Contains("no answer to the question \"Who listed this one?\""));
+}
+
 TEST(Gate, RefusesAGoldenMistakeThatIsNotCatalogued) {
   // lesson 91 has a mistake without values, and no generator
   const Problems problems = judge_golden(find_lesson(planted, "91"));

@@ -197,6 +197,10 @@ void judge_tests(const Lesson& lesson, Problems& problems) {
   if (contains(source, "DISABLED_") || contains(source, "GTEST_SKIP")) {
     problems.push_back("a check is disabled or skipped");
   }
+  if (!contains(source, "ATTN_SPEED(")) {
+    problems.push_back("no ATTN_SPEED(...) in " + path_below(lesson.root, lesson.test_file()) +
+                       ": which code is timed, beside the reference's?");
+  }
   for (const auto& name : all_matches(source, std::regex(R"(TEST(?:_F)?\(\w+, *(\w+)\))"))) {
     if (std::regex_match(name, std::regex("Test[0-9]*|[a-z_0-9]*"))) {
       problems.push_back("the check " + name + " should be named by a sentence in CamelCase");
@@ -245,6 +249,42 @@ void judge_stub_copies(const Lesson& lesson, Problems& problems) {
     const std::string file = "lessons/" + lesson.name + "/" + copy.filename().string();
     problems.push_back(name + " is too much, as there is no " + file + ": an author who removed the stub runs `rm " +
                        name + "`; a learner gets it back with `./learn reset " + lesson.number() + "`");
+/// How many characters a line has; in UTF-8 those after the first byte of a character begin with the bits 10.
+std::size_t width_of(const std::string& row) {
+  return static_cast<std::size_t>(std::count_if(row.begin(), row.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+void judge_brief(const Lesson& lesson, const course::InterviewBrief& brief, Problems& problems) {
+  if (brief.minutes < 5 || brief.minutes > 40) {
+    problems.push_back("interview.md gives " + std::to_string(brief.minutes) + " minutes, expected 5 to 40");
+  }
+  std::size_t length = 0;
+  for (const auto& row : lines_of(brief.text)) {
+    if (!row.empty()) ++length;
+    if (width_of(row) > 100) problems.push_back("interview.md has a line of more than 100 characters: " + row);
+  }
+  if (length < 6 || length > 25) {
+    problems.push_back("interview.md has " + std::to_string(length) + " lines of text, expected 6 to 25");
+  }
+  for (const auto& file : lesson.stub_files()) {
+    const std::string name = fs::path(file).filename().string();
+    if (!contains(brief.text, name)) problems.push_back("interview.md does not name the file " + name);
+  }
+}
+
+void judge_interview(const Lesson& lesson, Problems& problems) {
+  try {
+    judge_brief(lesson, lesson.interview(), problems);
+    const auto questions = lesson.questions();
+    if (questions.size() < 3) {
+      problems.push_back("the interview corner has " + std::to_string(questions.size()) +
+                         " questions, expected at least 3");
+    }
+    for (const auto& question : questions) {
+      if (question.answer.empty()) problems.push_back("no answer to the question \"" + question.text + "\"");
+    }
+  } catch (const std::runtime_error& error) {
+    problems.push_back(error.what());
   }
 }
 
@@ -396,6 +436,7 @@ Problems judge_chapter(const Lesson& lesson) {
   judge_solution(lesson, problems);
   judge_tests(lesson, problems);
   judge_catalogue(lesson, problems);
+  judge_interview(lesson, problems);
   append(problems, dead_links(lesson.root, lesson.chapter_file()));
   append(problems, dead_links(lesson.root, lesson.hints_file()));
   const fs::path notes = lesson.solution_folder() / "NOTES.md";
