@@ -29,7 +29,9 @@ user='id=echo 1000'
 root='id=echo 0'
 
 machine no-apt "$root"
-expect 2 "$all" "There is no apt on this machine" -- on no-apt
+expect 2 "$all" "!libvterm-dev" "There is no apt on this machine" -- on no-apt
+expect 2 "$all libvterm-dev" "There is no apt on this machine" -- on no-apt verify
+expect 2 "$all libvterm-dev" "There is no apt on this machine" -- on no-apt --yes verify
 
 machine user-no-sudo "$user" "apt-get=$note"
 expect 2 "As root, run: apt-get install --no-install-recommends $all" -- on user-no-sudo
@@ -49,6 +51,20 @@ rm -f "$scratch/apt.log"
 machine root "$root" "apt-get=$note"
 expect 2 "Installing: $all" -- on root
 expect 0 "apt-get install -y --no-install-recommends $all" -- cat "$scratch/apt.log"
+
+# a compiler is asked which headers it finds; the terminal emulator is for authors only
+compiler="exec $(type -P "${CXX:-c++}") -nostdinc -I$scratch/headers \"\$@\""
+headers=(armadillo openblas_config.h gtest/gtest.h gmock/gmock.h CLI/CLI.hpp nlohmann/json.hpp)
+mkdir -p "$scratch/headers"
+machine compiler "$root" "c++=$compiler" "g++=$compiler" 'cmake=echo cmake version 3.25.1' \
+  "ninja=$(type -P ln) -sf $(type -P echo) \"\$2/learn\"" # a tool that repeats its arguments
+expect 2 "Debian's names): ${all#g++ cmake ninja-build }" "!libvterm-dev" -- on compiler
+expect 2 "Debian's names): ${all#g++ cmake ninja-build } libvterm-dev" -- on compiler verify
+for header in "${headers[@]}"; do install -D -m 644 /dev/null "$scratch/headers/$header"; done
+expect 2 "Debian's names): libvterm-dev" -- on compiler verify
+expect 0 "hint 01" "!missing" -- on compiler hint 01
+install -m 644 /dev/null "$scratch/headers/vterm.h"
+expect 0 "verify" "!missing" -- on compiler verify
 
 # an old CMake
 machine old-cmake "$root" "apt-get=$note" 'cmake=echo cmake version 3.22.1' 'ninja=:' 'c++=:' 'g++=:'
