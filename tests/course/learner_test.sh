@@ -1,18 +1,16 @@
 #!/usr/bin/env bash
-# What a learner goes through with lesson 01, on a copy of the course: stub, mistakes, compile errors, crashes, right
-# answers in several styles; through the tool, ctest and a workflow preset.
+# What a learner goes through with lesson 01, on the built copy of the course: stub, mistakes, compile errors, crashes,
+# right answers in several styles; through the tool, ctest and a workflow preset.
 #
-#   learner_test.sh COURSE LEARN       the course's folder, and the tool to drive
+#   learner_test.sh COURSE LEARN COPY       the course's folder, the tool to drive, and the copy
 set -euo pipefail
 course=$1
 tool=$2
+copy=$3
 # shellcheck source=tests/course/expect.sh
 . "$course/tests/course/expect.sh"
 
-copy="$scratch/course"
-mkdir "$copy"
-(cd "$course" && tar -cf - --exclude=./build --exclude=./.git --exclude=./.learn --exclude=./compile_commands.json .) |
-  tar -C "$copy" -xf -
+"$course/tests/course/put_back.sh" "$course" "$copy"
 cd "$copy"
 lesson=lessons/01_self_attention_v1/self_attention_v1.cpp
 cp "$lesson" "$scratch/stub.cpp"

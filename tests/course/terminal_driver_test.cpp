@@ -188,9 +188,14 @@ TEST(Terminal, InterruptsWithCtrlC) {
 }
 
 TEST(Terminal, InterruptsWithCtrlCThoughTheTestsIgnoreIt) {
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  sigprocmask(SIG_BLOCK, &interrupt, nullptr);
   const auto before = std::signal(SIGINT, SIG_IGN);
   Terminal terminal({"sh", "-c", "echo ready; exec sleep 100"}, small());
   std::signal(SIGINT, before);
+  sigprocmask(SIG_UNBLOCK, &interrupt, nullptr);
   ASSERT_SHOWS(terminal, "ready");
   terminal.type(key::ctrl_c);
   EXPECT_EQ(terminal.wait_for_exit(), 128 + SIGINT) << terminal;
@@ -251,6 +256,13 @@ TEST(Terminal, StartsInAFolderWithACleanEnvironment) {
   EXPECT_THAT(terminal.screen(), AllOf(StartsWith("/usr\n"), HasSubstr("GREETING=hello\n"), HasSubstr("TERM=dumb\n"),
                                        HasSubstr("LANG=C.UTF-8\n"), HasSubstr("HOME="), HasSubstr("PATH="),
                                        HasSubstr("a terminal"), Not(HasSubstr("leaked"))));
+}
+
+TEST(Terminal, IsNotHeldOpenByAnotherTerminalsProgram) {
+  Terminal first(sh("echo first"), small());
+  Terminal second(sh("ls -l /proc/$$/fd; echo listed"), small(20, 100));
+  EXPECT_SHOWS(second, "listed");
+  EXPECT_THAT(second.screen(), Not(HasSubstr("ptmx")));
 }
 
 TEST(Terminal, KillsAProgramThatIgnoresEverything) {
