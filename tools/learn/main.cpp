@@ -9,6 +9,7 @@
 #include <string>
 
 #include "learn/build.hpp"
+#include "learn/doctor.hpp"
 #include "learn/gate.hpp"
 #include "learn/lesson.hpp"
 #include "learn/process.hpp"
@@ -222,6 +223,8 @@ int main(int argc, char** argv) {
   auto* verify_command = app.add_subcommand("verify", "for authors: prove every promise of the course");
   verify_command->add_option("--preset", preset, "the configure preset to build and test");
   verify_command->callback([&] { result = attn::learn::verify(root, preset); });
+  auto* doctor_command = app.add_subcommand("doctor", "what on this machine is missing or wrong, and what mends it");
+  doctor_command->callback([&] { result = attn::learn::doctor(root, std::cout); });
   add_gate(app, root, result);
 
   try {

@@ -14,4 +14,17 @@ namespace attn::learn {
 int run(const std::vector<std::string>& arguments, const std::filesystem::path& directory,
         const std::optional<std::filesystem::path>& output = {});
 
+/// What a program answered.
+struct Answer {
+  int exit_code;       ///< as run() returns it
+  std::string output;  ///< what it wrote to standard output
+};
+
+/// Runs a program without a terminal and collects what it writes to standard output; its errors are dropped.
+///
+/// @param input   what it reads from standard input: short, at most a few kilobytes
+/// @param seconds after so long it is killed, with what it started (exit code 137)
+Answer ask(const std::vector<std::string>& arguments, const std::filesystem::path& directory,
+           const std::string& input = "", int seconds = 20);
+
 }  // namespace attn::learn
