@@ -1,21 +1,14 @@
 #include "learn/doctor.hpp"
 
-#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <fstream>
-#include <functional>
 #include <iomanip>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -23,10 +16,10 @@
 #include <regex>
 #include <set>
 #include <sstream>
-#include <thread>
 
 #include "learn/build.hpp"
 #include "learn/lesson.hpp"
+#include "learn/machine.hpp"
 #include "learn/process.hpp"
 
 namespace attn::learn {
@@ -50,11 +43,6 @@ bool is_wrong(const Finding& finding) { return finding.kind == Finding::Kind::wr
 
 // -------------------------------------------------------------------------------------------------- small questions
 
-std::string environment(const std::string& name) {
-  const char* const value = std::getenv(name.c_str());
-  return value == nullptr ? "" : value;
-}
-
 std::vector<std::string> words(const std::string& text) {
   std::istringstream in(text);
   return {std::istream_iterator<std::string>(in), {}};
@@ -63,20 +51,6 @@ std::vector<std::string> words(const std::string& text) {
 bool is_there(const fs::path& path) {
   std::error_code unreadable;
   return fs::exists(path, unreadable);
-}
-
-/// Where a program is: in PATH, or at the path given; empty when it is not there.
-fs::path find_program(const std::string& name) {
-  const auto runs = [](const fs::path& file) {
-    std::error_code unreadable;
-    return fs::is_regular_file(file, unreadable) && faccessat(AT_FDCWD, file.c_str(), X_OK, AT_EACCESS) == 0;
-  };
-  if (name.find('/') != std::string::npos) return runs(name) ? name : "";
-  std::istringstream folders(environment("PATH"));
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (runs(fs::path(folder) / name)) return fs::path(folder) / name;
-  }
-  return {};
 }
 
 /// The first version number in a text, such as "3.25.1"; empty without one.
@@ -97,15 +71,6 @@ std::string with_one_digit(double number) {
   std::ostringstream text;
   text << std::fixed << std::setprecision(number < 10 ? 1 : 0) << number;
   return text.str();
-}
-
-/// The line that installs packages (Debian's names) on this machine.
-std::string install(const std::string& packages) {
-  if (find_program("apt-get").empty())
-    return "with this system's package manager, install what Debian calls " + packages;
-  const std::string line = "apt-get install " + packages;
-  if (geteuid() == 0) return line;
-  return find_program("sudo").empty() ? "su -c '" + line + "'" : "sudo " + line;
 }
 
 std::string configure(const std::string& preset) { return "cmake --preset " + preset; }
@@ -221,32 +186,6 @@ Course know(const fs::path& root, const std::string& preset) {
 
 // ---------------------------------------------------------------------------------------------- folders and storage
 
-struct FileSystem {
-  unsigned long magic;  ///< as statfs() gives it; linux/magic.h has most of them
-  const char* name;
-  bool tells_saves;  ///< whether inotify tells of every save, or only of those made on this machine
-};
-
-const std::vector<FileSystem> file_systems = {
-    {0xEF53, "ext4", true},          {0x58465342, "XFS", true},     {0x9123683E, "btrfs", true},
-    {0xF2F52010, "F2FS", true},      {0x2FC12FC1, "ZFS", true},     {0x01021994, "tmpfs", true},
-    {0x794C7630, "overlayfs", true}, {0x6969, "NFS", false},        {0xFF534D42, "CIFS", false},
-    {0xFE534D42, "SMB", false},      {0x517B, "SMB", false},        {0x01021997, "9p", false},
-    {0x65735546, "FUSE", false},     {0x786F4256, "vboxsf", false}, {0xBACBACBC, "vmhgfs", false},
-    {0x00C36400, "Ceph", false},     {0x5346414F, "AFS", false},    {0x0BD00BD0, "Lustre", false}};
-
-FileSystem file_system_of(const fs::path& folder) {
-  struct statfs status {};
-  if (statfs(folder.c_str(), &status) != 0) return {0, "an unknown file system", true};
-  const auto magic = static_cast<unsigned long>(status.f_type) & 0xFFFFFFFF;
-  for (const auto& known : file_systems) {
-    if (known.magic == magic) return known;
-  }
-  return {magic, "a local file system", true};
-}
-
-bool is_writable(const fs::path& path) { return faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0; }
-
 /// The line that copies the course to a better place.
 std::string copy_elsewhere(const fs::path& root) {
   const fs::path home = environment("HOME");
@@ -261,8 +200,7 @@ std::string make_ours(const Course& course, const std::string& name) {
     return copy_elsewhere(course.root);
   struct stat status {};
   if (stat((course.root / name).c_str(), &status) == 0 && status.st_uid == geteuid()) return "chmod -R u+rw " + name;
-  const std::string line = "chown -R " + std::to_string(geteuid()) + " " + name;
-  return find_program("sudo").empty() ? "su -c '" + line + "'" : "sudo " + line;
+  return as_root("chown -R " + std::to_string(geteuid()) + " " + name);
 }
 
 Findings examine_version(const Course& course) {
@@ -329,7 +267,7 @@ std::string make_room(const Course& course) {
     if (entry.path() != course.build) others += " build/" + entry.path().filename().string();
   }
   if (!others.empty()) return "rm -r" + others;
-  return geteuid() == 0 ? "apt-get clean" : "sudo apt-get clean";
+  return as_root("apt-get clean");
 }
 
 Findings examine_disk(const Course& course) {
@@ -363,7 +301,7 @@ Findings examine_clock(const Course& course) {
   localtime_r(&now, &local);
   std::ostringstream is;
   is << "it is " << std::put_time(&local, "%Y-%m-%d %H:%M %Z");
-  const std::string set_clock = geteuid() == 0 ? "timedatectl set-ntp true" : "sudo timedatectl set-ntp true";
+  const std::string set_clock = as_root("timedatectl set-ntp true");
   if (local.tm_year + 1900 < 2024) return {wrong("clock", is.str() + ": that is years ago", set_clock)};
   const auto soon = fs::file_time_type::clock::now() + std::chrono::minutes(1);
   std::vector<std::string> files = {"CMakeLists.txt", "CMakePresets.json"};
@@ -615,12 +553,6 @@ Findings examine_locale(const Course&) {
     return {remark("locale", name + " is " + encoding + ", not UTF-8: symbols are written in ASCII", mend)};
   }
   return {ok("locale", name)};
-}
-
-/// The width of the terminal that we write to; 0 when it is none.
-std::size_t terminal_columns() {
-  winsize size{};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0U;
 }
 
 Findings examine_terminal(const Course&) {

@@ -23,10 +23,10 @@ std::string call_for_text(const char* name) {
   return function == nullptr ? "" : function();
 }
 
-/// The file that the multiplication comes from, links followed.
-std::string blas_file() {
+/// The file that a function comes from, links followed; empty when there is no such function.
+std::string file_of(const char* name) {
   Dl_info where{};
-  if (dladdr(dlsym(RTLD_DEFAULT, "dgemm_"), &where) == 0) return "";
+  if (dladdr(dlsym(RTLD_DEFAULT, name), &where) == 0) return "";
   std::error_code unknown;
   const auto file = std::filesystem::canonical(where.dli_fname, unknown);
   return unknown ? where.dli_fname : file.string();
@@ -56,9 +56,10 @@ double gigaflops() {
 
 int main() {
   auto* const threads = find_function<int()>("openblas_get_num_threads");
+  const std::string blas = file_of("dgemm_");
   const nlohmann::json probe = {{"armadillo", arma::arma_version::as_string()},
-                                {"blas", blas_file()},
-                                {"is_openblas", find_function<char*()>("openblas_get_config") != nullptr},
+                                {"blas", blas},
+                                {"is_openblas", !blas.empty() && file_of("openblas_get_config") == blas},
                                 {"config", call_for_text("openblas_get_config")},
                                 {"core", call_for_text("openblas_get_corename")},
                                 {"threads", threads == nullptr ? 0 : threads()},
