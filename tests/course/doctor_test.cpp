@@ -234,9 +234,13 @@ TEST(JudgeProbe, TellsWhichOpenBlasItIsAndHowFast) {
 }
 
 TEST(JudgeProbe, RefusesABlasThatIsNotOpenBlas) {
-  const auto findings = judge_probe(R"({"armadillo": "11.4.2", "blas": "/lib/libblas.so.3.11", "is_openblas": false})");
-  EXPECT_THAT(findings.back(), is_wrong("/lib/libblas.so.3.11 is loaded, which is not OpenBLAS", "libopenblas-dev"));
-  EXPECT_THAT(findings.back().mend, EndsWith("cmake --preset dev -U ATTN_OPENBLAS"));
+  const std::string answer = R"({"armadillo": "11.4.2", "blas": "/lib/libblas.so.3.11", "is_openblas": false})";
+  const std::string says = "/lib/libblas.so.3.11 is loaded, which is not OpenBLAS";
+  const Variable preload("LD_PRELOAD", nullptr);
+  const Variable folders("LD_LIBRARY_PATH", nullptr);
+  EXPECT_THAT(judge_probe(answer).back(), is_wrong(says, "cmake --preset dev -U ATTN_OPENBLAS"));
+  const Variable set("LD_LIBRARY_PATH", "/opt/blas");
+  EXPECT_THAT(judge_probe(answer).back(), is_wrong(says, "unset LD_PRELOAD LD_LIBRARY_PATH"));
 }
 
 TEST(JudgeProbe, WondersAboutASlowOne) {

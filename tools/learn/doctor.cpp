@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <fstream>
 #include <iomanip>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -161,7 +163,8 @@ Values ask_for_macros(const Course& course) {
   for (const auto& library : libraries) {
     const std::string header = std::string("<") + library.header + ">";
     source += "#if __has_include(" + header + ")\n#define " + mark_of(library) + "\n";
-    if (library.version != nullptr && library.version != gtest_version) source += "#include " + header + "\n";
+    const bool tells_version = library.version != nullptr && library.version != gtest_version;
+    if (tells_version) source += "#include " + header + "\n";
     source += "#endif\n";
   }
   std::vector<std::string> command = course.compiler;
@@ -196,8 +199,9 @@ std::string copy_elsewhere(const fs::path& root) {
 /// The line that makes something readable and writable that was found not to be.
 std::string make_ours(const Course& course, const std::string& name) {
   struct statvfs storage {};
-  if (statvfs(course.root.c_str(), &storage) == 0 && (storage.f_flag & ST_RDONLY) != 0)
+  if (statvfs(course.root.c_str(), &storage) == 0 && (storage.f_flag & ST_RDONLY) != 0) {
     return copy_elsewhere(course.root);
+  }
   struct stat status {};
   if (stat((course.root / name).c_str(), &status) == 0 && status.st_uid == geteuid()) return "chmod -R u+rw " + name;
   return as_root("chown -R " + std::to_string(geteuid()) + " " + name);
@@ -318,8 +322,7 @@ Findings examine_clock(const Course& course) {
   return {ok("clock", is.str())};
 }
 
-// ----------------------------------------------------------------------------------------------- what builds the
-// course
+// --------------------------------------------------------------------------------------------- what builds the course
 
 Findings examine_compiler(const Course& course) {
   if (course.compiler.empty()) return {wrong("compiler", "there is no C++ compiler", install("g++"))};
@@ -635,8 +638,10 @@ std::vector<Finding> judge_probe(const std::string& answer, const std::string& p
   const double in_double = probe.value("dgemm", 0.0);
   Findings findings = {ok("Armadillo", version_in(probe.value("armadillo", "")))};
   if (!probe.value("is_openblas", false)) {
-    findings.push_back(wrong("OpenBLAS", file + " is loaded, which is not OpenBLAS",
-                             install("libopenblas-dev") + " && " + configure(preset) + " -U ATTN_OPENBLAS"));
+    const bool other_folders = !environment("LD_PRELOAD").empty() || !environment("LD_LIBRARY_PATH").empty();
+    findings.push_back(
+        wrong("OpenBLAS", file + " is loaded, which is not OpenBLAS",
+              other_folders ? "unset LD_PRELOAD LD_LIBRARY_PATH" : configure(preset) + " -U ATTN_OPENBLAS"));
     return findings;
   }
   const int threads = probe.value("threads", 1);
@@ -685,8 +690,8 @@ void print(const std::vector<Finding>& findings, std::size_t columns, std::ostre
 }
 
 int doctor(const fs::path& root, std::ostream& out) {
-  if (!is_there(root / "build" / "dev" / "learn_probe"))
-    out << "Looking at this machine (some seconds, once) ...\n" << std::flush;
+  const bool is_first = !is_there(root / "build" / "dev" / "learn_probe");
+  if (is_first) out << "Looking at this machine (some seconds, once) ...\n" << std::flush;
   const auto findings = examine(root);
   const std::size_t columns = terminal_columns();
   print(findings, columns == 0 ? 100 : std::min<std::size_t>(columns, 100), out);

@@ -43,8 +43,9 @@ fs::path find_program(const std::string& name) {
 }
 
 std::string install(const std::string& package) {
-  if (find_program("apt-get").empty())
+  if (find_program("apt-get").empty()) {
     return "with this system's package manager, install what Debian calls " + package;
+  }
   return as_root("apt-get install " + package);
 }
 

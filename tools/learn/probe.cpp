@@ -52,6 +52,11 @@ double gigaflops() {
   return best;
 }
 
+/// Debian has OpenBLAS's own libblas.so beside libopenblas.so, so that the file alone does not tell.
+bool is_openblas(const std::string& blas) {
+  return !blas.empty() && (blas.find("openblas") != std::string::npos || blas == file_of("openblas_get_config"));
+}
+
 }  // namespace
 
 int main() {
@@ -59,7 +64,7 @@ int main() {
   const std::string blas = file_of("dgemm_");
   const nlohmann::json probe = {{"armadillo", arma::arma_version::as_string()},
                                 {"blas", blas},
-                                {"is_openblas", !blas.empty() && file_of("openblas_get_config") == blas},
+                                {"is_openblas", is_openblas(blas)},
                                 {"config", call_for_text("openblas_get_config")},
                                 {"core", call_for_text("openblas_get_corename")},
                                 {"threads", threads == nullptr ? 0 : threads()},
