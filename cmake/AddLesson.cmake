@@ -4,6 +4,7 @@
 #
 #   solution_NN        the reference as a library; part of the library `attn`
 #   lesson_NN          the checks linked with the learner's files
+#   interview_NN       the checks linked with what stands in .learn/interview/NN_name: an interview's blank page
 #   solution_NN_test   the same checks linked with the reference
 #   demo_NN            where there is a demos/NN_name.cpp: a program that shows what the learner wrote at work
 #
@@ -65,12 +66,14 @@ function(add_lesson name)
   target_link_libraries(checks_${number} PRIVATE attn_test_support attn_warnings)
   target_precompile_headers(checks_${number} REUSE_FROM attn_pch)
 
-  add_executable(lesson_${number} ${stubs} ${adapter} $<TARGET_OBJECTS:checks_${number}>)
-  target_link_libraries(lesson_${number} PRIVATE attn_test_main ${required} attn_learner_warnings)
-  target_precompile_headers(lesson_${number} REUSE_FROM attn_pch)
+  _attn_add_learners_program(lesson_${number} "${stubs}")
   if(ATTN_AUTHORING)
     target_compile_options(lesson_${number} PRIVATE -Werror)  # every stub compiles clean
   endif()
+  list(TRANSFORM stubs REPLACE "^.*/" "${root}/.learn/interview/${name}/" OUTPUT_VARIABLE blank_page)
+  set_source_files_properties(${blank_page} PROPERTIES GENERATED ON) # by `./learn interview`
+  _attn_add_learners_program(interview_${number} "${blank_page}")
+  set_target_properties(interview_${number} PROPERTIES EXCLUDE_FROM_ALL ON)
 
   add_executable(solution_${number}_test ${adapter} $<TARGET_OBJECTS:checks_${number}>)
   target_link_libraries(solution_${number}_test PRIVATE solution_${number} attn_test_main)
@@ -80,7 +83,6 @@ function(add_lesson name)
     else() # a struct will do where the adapter announces a class
       set_source_files_properties(${adapter} PROPERTIES COMPILE_OPTIONS -Wno-mismatched-tags)
     endif()
-    target_include_directories(lesson_${number} PRIVATE ${root}/lessons/${name})
     target_precompile_headers(solution_${number}_test REUSE_FROM attn_pch)
     target_link_libraries(solution_${number}_test PRIVATE attn_warnings)
   endif()
@@ -103,6 +105,18 @@ function(add_lesson name)
     if(ATTN_AUTHORING AND NOT ATTN_SANITIZE)
       _attn_register_gate(${name} ${number} ${root})
     endif()
+  endif()
+endfunction()
+
+# A learner's files, linked with the checks of the lesson that add_lesson() is about.
+function(_attn_add_learners_program target files)
+  add_executable(${target} ${files} ${adapter} $<TARGET_OBJECTS:checks_${number}>)
+  target_link_libraries(${target} PRIVATE attn_test_main ${required} attn_learner_warnings)
+  target_precompile_headers(${target} REUSE_FROM attn_pch)
+  if(adapter) # it includes the learner's header
+    list(GET files 0 first)
+    get_filename_component(folder ${first} DIRECTORY)
+    target_include_directories(${target} PRIVATE ${folder})
   endif()
 endfunction()
 

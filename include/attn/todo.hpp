@@ -18,7 +18,9 @@ class NotWritten : public std::logic_error {
 [[noreturn]] inline void todo(const std::string& task, const char* file = __builtin_FILE(),
                               int line = __builtin_LINE()) {
   std::string path = file;
-  if (const auto start = path.rfind("lessons/"); start != std::string::npos) path.erase(0, start);
+  for (const char* room : {"lessons/", ".learn/interview/"}) {
+    if (const auto start = path.rfind(room); start != std::string::npos) path.erase(0, start);
+  }
   throw NotWritten("TODO(" + task + ") is not written yet: " + path + ":" + std::to_string(line));
 }
 

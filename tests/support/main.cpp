@@ -2,6 +2,7 @@
 //
 //   --gtest_filter=...   some checks only (GoogleTest's own)
 //   --report=FILE        writes the results as JSON as well
+//   --room=FOLDER        where the learner's files are, when not below lessons/ (in an interview)
 //   --in-process         GoogleTest alone, without supervision: for a debugger
 //   --speed              times the code that ATTN_SPEED registered, in place of the checks; prints one line of JSON:
 //                        {"what":"forward, ...","milliseconds":1.31} or {"what":"forward, ...","error":"..."}
@@ -43,19 +44,22 @@ int print_speed() {
 int main(int argc, char** argv) {
   ::testing::InitGoogleMock(&argc, argv);
   std::string report_file;
+  std::string room = "lessons";
   bool in_process = GTEST_FLAG_GET(list_tests);
   bool speed = false;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument.rfind("--report=", 0) == 0) {
       report_file = argument.substr(std::strlen("--report="));
+    } else if (argument.rfind("--room=", 0) == 0) {
+      room = argument.substr(std::strlen("--room="));
     } else if (argument == "--in-process") {
       in_process = true;
     } else if (argument == "--speed") {
       speed = true;
     } else {
       std::cerr << "unknown argument " << argument
-                << ", expected --report=FILE, --in-process, --speed or --gtest_...\n";
+                << ", expected --report=FILE, --room=FOLDER, --in-process, --speed or --gtest_...\n";
       return 2;
     }
   }
@@ -67,7 +71,8 @@ int main(int argc, char** argv) {
     std::cerr << "this program holds no checks\n";
     return 2;
   }
-  const auto lesson = attn::course::lesson_of(unit_test.GetTestSuite(0)->GetTestInfo(0)->file());
+  auto lesson = attn::course::lesson_of(unit_test.GetTestSuite(0)->GetTestInfo(0)->file());
+  lesson.room = room;
   try {
     const auto results = attn::testing::run_supervised();
     if (results.empty()) {

@@ -132,11 +132,14 @@ std::string first_reason(const CheckResult& result) {
   return {};
 }
 
-/// The lesson, or, when the check ran into a TODO, that task: what `./learn hint` wants.
+/// What `./learn hint` wants: the task, when the check ran into its TODO or its file has no other; else the lesson.
 std::string hint_topic(const CheckResult& result, const course::Lesson& lesson) {
-  if (result.state != State::not_written) return lesson.number();
-  const std::string text = todo_text(result).substr(std::string("TODO(").size());
-  return text.substr(0, text.find(')'));
+  if (result.state == State::not_written) {
+    const std::string text = todo_text(result).substr(std::string("TODO(").size());
+    return text.substr(0, text.find(')'));
+  }
+  const auto tasks = lesson.tasks_in(lesson.judged_file(result.suite));
+  return tasks.size() == 1 ? tasks.front() : lesson.number();
 }
 
 /// The calls of todo() that still stand in the learner's files, as "TODO(01.2)  lessons/.../file.cpp:31". Not only
@@ -183,7 +186,9 @@ std::string describe(const CheckResult& result, const course::Lesson& lesson, co
   if (result.passed()) return "✓ " + head + "\n";
   std::string text = "✗ " + head + reasons(result) + told_elsewhere + printed_lines(result);
   if (result.state != State::not_written) text += line("where", lesson.judged_file(result.suite));
-  return text + line("hint", "./learn hint " + hint_topic(result, lesson)) + "\n";
+  const bool in_interview = lesson.room != "lessons";
+  if (!in_interview) text += line("hint", "./learn hint " + hint_topic(result, lesson));
+  return text + "\n";
 }
 
 std::string short_reason(const CheckResult& result) {
@@ -201,21 +206,17 @@ std::string describe_all(const std::vector<CheckResult>& results, const course::
 
   std::string text = describe(*first, lesson, likely_elsewhere(results, *first, lesson));
   std::string others;
-  std::string reason;
   for (auto result = first + 1; result != results.end(); ++result) {
     if (result->passed() || result->state == State::not_written) continue;
-    const std::string next_reason = first_reason(*result);
-    if (!reason.empty() && next_reason != reason) others += "\n      " + reason;  // once for all that share it
-    others += "\n  ✗ " + result->full_name();
-    reason = next_reason;
+    others += "\n  ✗ " + result->full_name() + ": " + first_reason(*result);
   }
-  if (!others.empty()) others += "\n      " + reason;
   if (!others.empty()) text += "\nalso failing" + others + "\n";
-  if (std::any_of(first, results.end(), [](const auto& r) { return r.state == State::not_written; })) {
-    text += "\nnot written yet";
-    for (const auto& task : open_tasks(lesson)) text += "\n  " + task;
-    text += "\n";
-  }
+  const bool meets_tasks =
+      std::any_of(first, results.end(), [](const auto& r) { return r.state == State::not_written; });
+  const auto tasks = meets_tasks ? open_tasks(lesson) : std::vector<std::string>{};
+  if (!tasks.empty()) text += "\nnot written yet";
+  for (const auto& task : tasks) text += "\n  " + task;
+  if (!tasks.empty()) text += "\n";
   return text + "\n" + lesson.title() + ": " + counts + "\n";
 }
 
@@ -226,7 +227,8 @@ nlohmann::json to_json(const std::vector<CheckResult>& results, const course::Le
     static const char* const names[] = {"passed", "failed", "not_written", "ended", "stopped"};
     checks.push_back({{"name", result.full_name()},
                       {"state", names[static_cast<int>(result.state)]},
-                      {"text", result.passed() ? "" : describe(result, lesson)}});
+                      {"text", result.passed() ? "" : describe(result, lesson)},
+                      {"hint", result.passed() ? "" : hint_topic(result, lesson)}});
     passed += result.passed() ? 1 : 0;
   }
   return {{"lesson", lesson.name}, {"passed", passed}, {"total", results.size()}, {"checks", checks}};

@@ -9,14 +9,26 @@ namespace attn::learn {
 
 namespace fs = std::filesystem;
 
+std::vector<std::string> configure_command(const std::string& preset) { return {"cmake", "--preset", preset}; }
+
+/// One at a time in each folder: a second tool waits for the first.
+std::vector<std::string> build_command(const fs::path& root, const std::string& preset, const std::string& target) {
+  const std::string folder = (root / "build" / preset).string();
+  return {"flock", "--no-fork", folder + "/learn.lock", "ninja", "-C", folder, target};
+}
+
+bool unconfigured(const fs::path& root, const std::string& preset) {
+  return !fs::exists(root / "build" / preset / "build.ninja");
+}
+
 Built build(const fs::path& root, const std::string& preset, const std::string& target) {
   const fs::path folder = root / "build" / preset;
   fs::create_directories(folder);
   const fs::path log = folder / ("build-" + target + ".log");
-  if (!fs::exists(folder / "build.ninja") && run({"cmake", "--preset", preset}, root, log) != 0) {
+  if (unconfigured(root, preset) && run(configure_command(preset), root, log) != 0) {
     return {false, course::read_file(log)};
   }
-  const int exit_code = run({"ninja", "-C", folder, target}, root, log);
+  const int exit_code = run(build_command(root, preset, target), root, log);
   std::string says = without_build_noise(course::read_file(log));
   if (exit_code != 0 && says.empty()) says = course::read_file(log);
   return {exit_code == 0, says};

@@ -249,6 +249,9 @@ void judge_stub_copies(const Lesson& lesson, Problems& problems) {
     const std::string file = "lessons/" + lesson.name + "/" + copy.filename().string();
     problems.push_back(name + " is too much, as there is no " + file + ": an author who removed the stub runs `rm " +
                        name + "`; a learner gets it back with `./learn reset " + lesson.number() + "`");
+  }
+}
+
 /// How many characters a line has; in UTF-8 those after the first byte of a character begin with the bits 10.
 std::size_t width_of(const std::string& row) {
   return static_cast<std::size_t>(std::count_if(row.begin(), row.end(), [](char c) { return (c & 0xC0) != 0x80; }));

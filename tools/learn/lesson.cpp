@@ -64,10 +64,10 @@ std::string Lesson::title() const { return number() + " " + name.substr(name.fin
 std::vector<std::string> Lesson::stub_files() const {
   std::vector<std::string> files;
   std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(folder(), missing)) {
+  for (const auto& entry : fs::directory_iterator(root / room / name, missing)) {
     const auto extension = entry.path().extension();
     if (extension == ".cpp" || extension == ".hpp") {
-      files.push_back("lessons/" + name + "/" + entry.path().filename().string());
+      files.push_back(room + "/" + name + "/" + entry.path().filename().string());
     }
   }
   std::sort(files.begin(), files.end());
@@ -80,7 +80,20 @@ std::string Lesson::judged_file(const std::string& suite) const {
     const std::string concept_name = camel_case(fs::path(file).stem().string());
     if (begins_with(suite, concept_name) || begins_with(concept_name, suite)) return file;
   }
-  return files.size() == 1 ? files.front() : "lessons/" + name;
+  return files.size() == 1 ? files.front() : room + "/" + name;
+}
+
+std::vector<std::string> Lesson::tasks_in(const std::string& file) const {
+  std::vector<std::string> ids;
+  const fs::path stub = root / "tests" / "stubs" / name / fs::path(file).filename();
+  if (!fs::is_regular_file(stub)) return ids;
+  const std::string text = read_file(stub);
+  const std::string mark = "TODO(";
+  for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
+    const auto begin = at + mark.size();
+    ids.push_back(text.substr(begin, text.find(')', begin) - begin));
+  }
+  return ids;
 }
 
 std::string Lesson::subject() const {

@@ -42,8 +42,9 @@ struct InterviewBrief {
 
 /// Where the pieces of one lesson are, and what is in them.
 struct Lesson {
-  std::filesystem::path root;  ///< the course's folder
-  std::string name;            ///< "01_self_attention_v1"
+  std::filesystem::path root;    ///< the course's folder
+  std::string name;              ///< "01_self_attention_v1"
+  std::string room = "lessons";  ///< below which folder of the course the learner writes; another one in an interview
 
   std::string number() const;  ///< "01"
   std::string title() const;   ///< "01 self_attention_v1"
@@ -59,6 +60,9 @@ struct Lesson {
 
   /// The files that the learner edits, in order, as the learner sees them ("lessons/00_warm_up/linear.cpp").
   std::vector<std::string> stub_files() const;
+
+  /// The ids of the tasks in one of these files, as its stub names them.
+  std::vector<std::string> tasks_in(const std::string& file) const;
 
   /// The file that a suite of checks judges: the stub whose name in CamelCase begins the suite's name or is begun by
   /// it, or the lesson's only stub, or else the lesson's folder.

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -19,7 +21,7 @@ namespace {
 
 [[noreturn]] void fail(const char* call) { throw std::runtime_error(std::string(call) + ": " + std::strerror(errno)); }
 
-/// The arguments as exec wants them; they are only valid as long as the strings.
+/// argv of a command: the strings stay those of `arguments`.
 std::vector<char*> argv_of(const std::vector<std::string>& arguments) {
   std::vector<char*> argv;
   for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
@@ -27,11 +29,49 @@ std::vector<char*> argv_of(const std::vector<std::string>& arguments) {
   return argv;
 }
 
-int exit_code_of(pid_t child) {
+pid_t checked_fork() {
+  std::cout.flush();
+  const pid_t child = fork();
+  if (child < 0) fail("fork");
+  return child;
+}
+
+void send_output_to(const std::filesystem::path& file) {
+  const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (fd < 0) _exit(126);
+  dup2(fd, STDOUT_FILENO);
+  dup2(fd, STDERR_FILENO);
+  close(fd);
+}
+
+[[noreturn]] void become(const std::vector<char*>& argv, const std::filesystem::path& directory) {
+  if (chdir(directory.c_str()) != 0) _exit(126);
+  execvp(argv[0], argv.data());
+  _exit(127);
+}
+
+/// Only the soft limit: the supervisor of the checks sets closer ones for each of them.
+void set_limit(__rlimit_resource resource, rlim_t value) {
+  rlimit limit{};
+  getrlimit(resource, &limit);
+  limit.rlim_cur = std::min(value, limit.rlim_max);
+  setrlimit(resource, &limit);
+}
+
+void apply(const Limits& limits) {
+  set_limit(RLIMIT_CORE, 0);
+  set_limit(RLIMIT_CPU, static_cast<rlim_t>(limits.processor.count()));
+  set_limit(RLIMIT_AS, limits.memory_bytes);
+  set_limit(RLIMIT_FSIZE, limits.written_bytes);
+}
+
+int code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
+
+int wait_for(pid_t child) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return code_of(status);
 }
 
 /// All that can be read until the other end is closed, or until the time is over.
@@ -52,45 +92,89 @@ bool read_until(std::chrono::steady_clock::time_point end, int fd, std::string& 
 
 }  // namespace
 
+Process::Process(const std::vector<std::string>& arguments, const std::filesystem::path& directory,
+                 const std::filesystem::path& output, const std::optional<Limits>& limits, int end_signal)
+    : end_signal_(end_signal) {
+  const auto argv = argv_of(arguments);
+  int ends[2];  // the child and all that it starts hold one end: when they are gone, ours becomes readable
+  if (pipe2(ends, O_CLOEXEC) != 0) fail("pipe");
+  const pid_t parent = getpid();
+  pid_ = checked_fork();
+  if (pid_ == 0) {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, end_signal);  // kill -9 on the tool leaves nothing behind
+    if (getppid() != parent) _exit(1);
+    fcntl(ends[1], F_SETFD, 0);
+    const int nothing = open("/dev/null", O_RDONLY);
+    dup2(nothing, STDIN_FILENO);
+    send_output_to(output);
+    if (limits) apply(*limits);
+    become(argv, directory);
+  }
+  setpgid(pid_, pid_);  // whoever is first
+  close(ends[1]);
+  wake_fd_ = ends[0];
+  if (limits) end_ = std::chrono::steady_clock::now() + limits->wall;
+}
+
+Process::~Process() {
+  stop();
+  close(wake_fd_);
+}
+
+bool Process::ended() {
+  int status = 0;
+  if (!gone_ && waitpid(pid_, &status, WNOHANG) == pid_) {
+    gone_ = true;
+    exit_code_ = code_of(status);
+    kill(-pid_, SIGKILL);  // what it may have left behind
+  }
+  if (!gone_ && end_ && std::chrono::steady_clock::now() > *end_) {
+    end_.reset();
+    overran_ = true;
+    stop();
+  }
+  return gone_;
+}
+
+void Process::stop() {
+  if (gone_) return;
+  kill(-pid_, end_signal_);
+  constexpr int longest_ms = 1000;
+  for (int waited = 0; end_signal_ != SIGKILL && waited < longest_ms && !ended(); waited += 10) poll(nullptr, 0, 10);
+  kill(-pid_, SIGKILL);
+  int status = 0;
+  if (gone_ || waitpid(pid_, &status, 0) != pid_) return;
+  gone_ = true;
+  exit_code_ = code_of(status);
+}
+
 int run(const std::vector<std::string>& arguments, const std::filesystem::path& directory,
         const std::optional<std::filesystem::path>& output) {
-  std::vector<char*> argv = argv_of(arguments);
-  std::cout.flush();
-  const pid_t child = fork();
-  if (child < 0) fail("fork");
+  const auto argv = argv_of(arguments);
+  const pid_t child = checked_fork();
   if (child == 0) {
-    if (output) {
-      const int file = open(output->c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-      if (file < 0) _exit(126);
-      dup2(file, STDOUT_FILENO);
-      dup2(file, STDERR_FILENO);
-      close(file);
-    }
-    if (chdir(directory.c_str()) != 0) _exit(126);
-    execvp(argv[0], argv.data());
-    _exit(127);
+    if (output) send_output_to(*output);
+    become(argv, directory);
   }
-  return exit_code_of(child);
+  return wait_for(child);
 }
 
 Answer ask(const std::vector<std::string>& arguments, const std::filesystem::path& directory, const std::string& input,
            int seconds) {
-  std::vector<char*> argv = argv_of(arguments);
+  const auto argv = argv_of(arguments);
   int in[2];
   int out[2];
   if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) fail("pipe");
   if (write(in[1], input.data(), input.size()) < 0) fail("write");  // it fits into the pipe
   close(in[1]);
-  const pid_t child = fork();
-  if (child < 0) fail("fork");
+  const pid_t child = checked_fork();
   if (child == 0) {
     setpgid(0, 0);  // so that what it starts can be killed with it
     dup2(in[0], STDIN_FILENO);
     dup2(out[1], STDOUT_FILENO);
     dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
-    if (chdir(directory.c_str()) != 0) _exit(126);
-    execvp(argv[0], argv.data());
-    _exit(127);
+    become(argv, directory);
   }
   setpgid(child, child);
   close(in[0]);
@@ -99,7 +183,7 @@ Answer ask(const std::vector<std::string>& arguments, const std::filesystem::pat
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   if (!read_until(end, out[0], answer.output)) kill(-child, SIGKILL);
   close(out[0]);
-  answer.exit_code = exit_code_of(child);
+  answer.exit_code = wait_for(child);
   return answer;
 }
 

@@ -1,11 +1,62 @@
 #pragma once
 
+#include <sys/types.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace attn::learn {
+
+/// What a program may use. A learner's program may do anything; the checks in it watch themselves more closely (see
+/// tests/support/supervisor.hpp), and these limits hold where they cannot: before main() begins.
+struct Limits {
+  std::chrono::seconds wall{300};
+  std::chrono::seconds processor{60};
+  std::size_t memory_bytes = 8ull << 30;
+  std::size_t written_bytes = 64ull << 20;
+};
+
+/// A program that runs beside us, in a process group of its own: Ctrl-C reaches the tool, and the tool decides. Both
+/// streams go into a file; it reads nothing.
+class Process {
+ public:
+  /// @param arguments the program (looked up in PATH) and its arguments
+  /// @param limits none for programs that are not the learner's
+  /// @param end_signal how to stop it: SIGTERM lets a build tidy up, and SIGKILL follows when that takes over a second
+  Process(const std::vector<std::string>& arguments, const std::filesystem::path& directory,
+          const std::filesystem::path& output, const std::optional<Limits>& limits = {}, int end_signal = SIGTERM);
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  /// Readable when it may have ended: for poll().
+  int wake_fd() const { return wake_fd_; }
+
+  /// True once it is gone; stops it when its time is over.
+  bool ended();
+
+  /// The exit code; 128 + n when signal n ended it; 127 when there is no such program.
+  int exit_code() const { return exit_code_; }
+
+  bool overran() const { return overran_; }  ///< its time was over
+
+  /// Stops it and all that it started.
+  void stop();
+
+ private:
+  pid_t pid_ = -1;
+  int wake_fd_ = -1;
+  int end_signal_;
+  int exit_code_ = 0;
+  bool gone_ = false;
+  bool overran_ = false;
+  std::optional<std::chrono::steady_clock::time_point> end_;
+};
 
 /// Runs a program and waits for it. Its output goes where ours goes, or both streams into a file.
 ///

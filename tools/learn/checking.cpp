@@ -1,0 +1,298 @@
+#include "learn/checking.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "learn/answers.hpp"
+#include "learn/build.hpp"
+
+namespace attn::learn {
+
+namespace fs = std::filesystem;
+using course::Lesson;
+using course::read_file;
+
+namespace {
+
+const std::string preset = "dev";
+
+/// Where in a build Ninja is, from its last "[3/14]": " step 3 of 14".
+std::string step_in(const fs::path& log) {
+  std::ifstream in(log, std::ios::ate);
+  const auto size = static_cast<std::streamoff>(in.tellg());
+  in.seekg(std::max<std::streamoff>(0, size - 4000));
+  std::string step;
+  for (std::string row; std::getline(in, row);) {
+    const auto slash = row.find('/');
+    const auto end = row.find("] ");
+    if (row.rfind("[", 0) != 0 || end == std::string::npos || slash > end) continue;
+    if (row.find_first_not_of("[0123456789/") != end) continue;
+    step = ", step " + row.substr(1, slash - 1) + " of " + row.substr(slash + 1, end - slash - 1);
+  }
+  return step;
+}
+
+volatile std::sig_atomic_t interrupted = 0;
+void note_interrupt(int) { interrupted = 1; }
+
+/// Ctrl-C is noted, and nothing more, as long as this lives.
+class InterruptsNoted {
+ public:
+  InterruptsNoted() {
+    interrupted = 0;
+    struct sigaction action {};
+    action.sa_handler = note_interrupt;
+    sigaction(SIGINT, &action, &before_);
+  }
+  ~InterruptsNoted() { sigaction(SIGINT, &before_, nullptr); }
+  InterruptsNoted(const InterruptsNoted&) = delete;
+  InterruptsNoted& operator=(const InterruptsNoted&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
+std::string file_or_nothing(const fs::path& file) {
+  std::error_code missing;
+  return fs::is_regular_file(file, missing) ? read_file(file) : "";
+}
+
+std::string without_end(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------------ verdict
+
+int Verdict::passed() const {
+  return static_cast<int>(
+      std::count_if(checks.begin(), checks.end(), [](const auto& check) { return check.state == "passed"; }));
+}
+
+const Verdict::Check* Verdict::first_failing() const {
+  const auto found =
+      std::find_if(checks.begin(), checks.end(), [](const auto& check) { return check.state != "passed"; });
+  return found == checks.end() ? nullptr : &*found;
+}
+
+std::string Verdict::word() const {
+  switch (kind) {
+    case Kind::passed: return "passed";
+    case Kind::failed: return "failed";
+    case Kind::not_compiled: return "does not compile";
+    case Kind::stopped: return "stopped";
+    case Kind::not_judged: break;
+  }
+  return "could not be judged";
+}
+
+// ---------------------------------------------------------------------------------------------------------- jobs
+
+bool Job::advance() {
+  while (process_ && process_->ended()) {
+    const auto ended = std::move(process_);
+    next(*ended);
+  }
+  return !process_;
+}
+
+std::string Job::doing() const { return what_ + (what_ == "building" ? step_in(output_) : ""); }
+
+void Job::start(const std::string& what, const std::vector<std::string>& command, const fs::path& root,
+                const fs::path& output, const std::optional<Limits>& limits) {
+  what_ = what;
+  output_ = output;
+  process_ = std::make_unique<Process>(command, root, output, limits, limits ? SIGKILL : SIGTERM);
+}
+
+void Job::wait(const std::function<void(const std::string&)>& tell) {
+  using std::chrono::milliseconds;
+  using std::chrono::steady_clock;
+  constexpr milliseconds look_again{200};
+  constexpr milliseconds first_told{3000};
+  constexpr milliseconds told_again{10000};
+  const InterruptsNoted noted;
+  auto next_told = steady_clock::now() + first_told;
+  while (!advance()) {
+    pollfd waiting{wake_fd(), POLLIN, 0};
+    poll(&waiting, 1, static_cast<int>(look_again.count()));
+    if (interrupted != 0) stop();
+    if (!tell || steady_clock::now() < next_told) continue;
+    next_told = steady_clock::now() + told_again;
+    tell(doing() + " ...");
+  }
+}
+
+Judgement::Judgement(Lesson lesson)
+    : lesson_(std::move(lesson)),
+      target_((lesson_.room == "lessons" ? "lesson_" : "interview_") + lesson_.number()),
+      folder_(lesson_.root / "build" / preset),
+      log_(folder_ / ("build-" + target_ + ".log")),
+      report_(folder_ / (target_ + "-report.json")),
+      printed_(folder_ / (target_ + "-report.txt")) {
+  fs::create_directories(folder_);
+  if (unconfigured(lesson_.root, preset)) {
+    start("setting up", configure_command(preset), lesson_.root, log_);
+  } else {
+    build();
+  }
+}
+
+void Judgement::build() {
+  stage_ = Stage::building;
+  start("building", build_command(lesson_.root, preset, target_), lesson_.root, log_);
+}
+
+void Judgement::check() {
+  stage_ = Stage::checking;
+  std::error_code ignored;
+  fs::remove(report_, ignored);
+  start("checking", {(folder_ / target_).string(), "--report=" + report_.string(), "--room=" + lesson_.room},
+        lesson_.root, printed_, Limits{});
+}
+
+void Judgement::next(const Process& ended) {
+  if (stage_ == Stage::configuring) {
+    if (ended.exit_code() == 0) return build();
+    verdict_.text = read_file(log_);
+  } else if (stage_ == Stage::building) {
+    const std::string says = without_end(without_build_noise(read_file(log_)));
+    if (ended.exit_code() == 0) {
+      verdict_.warnings = says;
+      return check();
+    }
+    verdict_.kind = Verdict::Kind::not_compiled;
+    verdict_.text = (says.empty() ? read_file(log_) : says) + "\n\n" + lesson_.title() +
+                    " does not compile yet: begin with the first error above";
+  } else {
+    finish(ended);
+  }
+}
+
+void Judgement::finish(const Process& checks) {
+  std::string printed = without_end(file_or_nothing(printed_));
+  const std::string usual = "lessons/" + lesson_.name + "/";  // what the adapter of a blank class calls it
+  const std::string here = lesson_.room + "/" + lesson_.name + "/";
+  for (auto at = printed.find(usual); here != usual && at != std::string::npos; at = printed.find(usual, at + 1)) {
+    printed.replace(at, usual.size(), here);
+  }
+  const std::string report = file_or_nothing(report_);
+  const int code = checks.exit_code();
+  if (checks.overran() || code == 128 + SIGXCPU || code == 128 + SIGXFSZ || code > 128) {
+    const std::string what = checks.overran() || code == 128 + SIGXCPU ? "ran without end before its first check"
+                             : code == 128 + SIGXFSZ                   ? "printed without end before its first check"
+                                                                       : "crashed before its first check";
+    verdict_.kind = Verdict::Kind::failed;
+    verdict_.text = "✗ " + lesson_.title() + ": the program " + what +
+                    (code > 128 ? " (signal " + std::to_string(code - 128) + ")" : "") +
+                    ": is something global or static set up in your file?";
+    return;
+  }
+  verdict_.text = printed;
+  if (report.empty()) return;
+  const auto json = nlohmann::json::parse(report);
+  for (const auto& check : json.at("checks")) {
+    verdict_.checks.push_back({check.at("name"), check.at("state"), check.at("text"), check.at("hint")});
+  }
+  verdict_.kind = code == 0 ? Verdict::Kind::passed : Verdict::Kind::failed;
+  for (const auto& mistake : lesson_.mistakes()) {
+    if (printed.find(mistake.says) != std::string::npos) verdict_.mistakes.push_back(mistake.id);
+  }
+}
+
+void Judgement::stop() {
+  Job::stop();
+  verdict_ = {};
+  verdict_.kind = Verdict::Kind::stopped;
+  verdict_.text = lesson_.title() + ": stopped before there was a verdict";
+}
+
+// --------------------------------------------------------------------------------------------------------- speed
+
+SpeedTest::SpeedTest(Lesson lesson)
+    : lesson_(std::move(lesson)),
+      folder_(lesson_.root / "build" / preset),
+      output_(folder_ / ("speed-" + lesson_.number() + ".txt")) {
+  start("building", build_command(lesson_.root, preset, "solution_" + lesson_.number() + "_test"), lesson_.root,
+        output_);
+}
+
+void SpeedTest::next(const Process& ended) {
+  if (ended.exit_code() != 0) return;
+  const auto measure = [this](const std::string& program, Stage stage) {
+    stage_ = stage;
+    start("measuring", {(folder_ / program).string(), "--speed"}, lesson_.root, output_, Limits{});
+  };
+  if (stage_ == Stage::building) return measure("lesson_" + lesson_.number(), Stage::learner);
+  const auto measured = nlohmann::json::parse(read_file(output_), nullptr, false);
+  if (!measured.is_object() || !measured.contains("milliseconds")) return;
+  const double milliseconds = measured["milliseconds"];
+  if (stage_ == Stage::learner) {
+    learner_ms_ = milliseconds;
+    return measure("solution_" + lesson_.number() + "_test", Stage::reference);
+  }
+  std::ostringstream line;
+  line.precision(3);
+  line << "speed   " << measured.value("what", "") << ": you " << learner_ms_ << " ms, the reference " << milliseconds
+       << " ms (both built without optimisation)";
+  line_ = line.str();
+}
+
+// -------------------------------------------------------------------------------------------------------- record
+
+void record(Store& store, const Lesson& lesson, const Verdict& verdict) {
+  if (verdict.kind == Verdict::Kind::stopped || verdict.kind == Verdict::Kind::not_judged) return;
+  const std::string text = fingerprint(lesson);
+  const auto questions = lesson.questions();
+  store.update(
+      [&](State& state) {
+        LessonRecord& record = state.lessons[lesson.name];
+        state.current = lesson.name;
+        if (verdict.kind == Verdict::Kind::not_compiled) return;  // says nothing about what is in the files
+        ++record.checks;
+        record.passing = verdict.kind == Verdict::Kind::passed;
+        for (const auto& id : verdict.mistakes) ++record.mistakes[id];
+        if (!record.passing) return;
+        record.passed_text = text;
+        if (!record.first_passed.empty()) return;
+        record.first_passed = now_text();
+        Card card;
+        card.due = today() + 1;
+        state.cards.try_emplace(lesson.name, card);
+        for (const auto& question : questions) state.cards.try_emplace(lesson.name + ": " + question.text, card);
+      },
+      true);
+}
+
+void note_hint(Store& store, const Lesson& lesson, int level) {
+  const auto known = store.state().lessons.find(lesson.name);
+  if (known != store.state().lessons.end() && known->second.hint_level >= level) return;
+  store.update([&](State& state) {
+    int& highest = state.lessons[lesson.name].hint_level;
+    highest = std::max(highest, level);
+  });
+}
+
+std::string summary(const Lesson& lesson, const Verdict& verdict, Standing before) {
+  const bool passed = verdict.kind == Verdict::Kind::passed;
+  std::string line = (passed ? "✓ " : "✗ ") + lesson.title() + ": ";
+  if (verdict.total() > 0) {
+    line += std::to_string(verdict.passed()) + " of " + std::to_string(verdict.total()) + " checks";
+  } else {
+    line += verdict.word();
+  }
+  if (before == Standing::untouched && !passed) line = "  " + lesson.title() + ": not begun";
+  if (!passed && (counts_as_passed(before) || before == Standing::no_longer))
+    line += "; it passed once, and does no longer";
+  return line;
+}
+
+}  // namespace attn::learn

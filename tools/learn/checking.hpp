@@ -1,0 +1,136 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "learn/curriculum.hpp"
+#include "learn/lesson.hpp"
+#include "learn/process.hpp"
+#include "learn/state.hpp"
+
+/// Building a learner's lesson, checking it, and what came of it.
+namespace attn::learn {
+
+/// What became of a lesson.
+struct Verdict {
+  enum class Kind {
+    passed,
+    failed,
+    not_compiled,
+    not_judged,  ///< the build or the program of checks is broken
+    stopped,     ///< by Ctrl-C
+  };
+  struct Check {
+    std::string name;   ///< "Suite.Check"
+    std::string state;  ///< passed, failed, not_written, ended, stopped
+    std::string text;   ///< what its failure says; empty when it passed
+    std::string hint;   ///< the task or the lesson whose hints help
+  };
+
+  Kind kind = Kind::not_judged;
+  std::string text;      ///< what to show: the compiler's words or the report of the checks
+  std::string warnings;  ///< the compiler's, where it compiled
+  std::vector<Check> checks;
+  std::vector<std::string> mistakes;  ///< ids in the catalogue that were named
+
+  int passed() const;
+  int total() const { return static_cast<int>(checks.size()); }
+  const Check* first_failing() const;
+
+  /// A word for it: "passed", "failed", "does not compile", "could not be judged", "stopped".
+  std::string word() const;
+};
+
+/// Something that takes a few programs one after the other, while the tool listens to the keyboard.
+class Job {
+ public:
+  virtual ~Job() = default;
+
+  /// For poll(): readable when there may be news.
+  int wake_fd() const { return process_ ? process_->wake_fd() : -1; }
+
+  /// Goes on as far as it can without waiting. True when it is finished.
+  bool advance();
+
+  /// What it is at, for somebody who waits: "building, step 3 of 14".
+  std::string doing() const;
+
+  /// Stops it; it is finished then.
+  virtual void stop() { process_.reset(); }
+
+  /// Waits until it is finished. Ctrl-C stops the job and not the tool. When it takes long, `tell` hears now and then
+  /// what it is at.
+  void wait(const std::function<void(const std::string&)>& tell);
+
+ protected:
+  void start(const std::string& what, const std::vector<std::string>& command, const std::filesystem::path& root,
+             const std::filesystem::path& output, const std::optional<Limits>& limits = {});
+
+  /// The program is done; starts the next one or none.
+  virtual void next(const Process& ended) = 0;
+
+ private:
+  std::string what_;
+  std::filesystem::path output_;
+  std::unique_ptr<Process> process_;
+};
+
+/// Builds a lesson with what the learner wrote, and checks it.
+class Judgement : public Job {
+ public:
+  explicit Judgement(course::Lesson lesson);
+  const Verdict& verdict() const { return verdict_; }
+  void stop() override;
+
+ private:
+  enum class Stage { configuring, building, checking };
+  void next(const Process& ended) override;
+  void build();
+  void check();
+  void finish(const Process& checks);
+
+  course::Lesson lesson_;
+  std::string target_;
+  std::filesystem::path folder_;
+  std::filesystem::path log_;
+  std::filesystem::path report_;
+  std::filesystem::path printed_;
+  Stage stage_ = Stage::configuring;
+  Verdict verdict_;
+};
+
+/// Measures the learner's code on a fixed size, and the reference beside it.
+class SpeedTest : public Job {
+ public:
+  explicit SpeedTest(course::Lesson lesson);
+
+  /// One line; empty when nothing could be measured.
+  const std::string& line() const { return line_; }
+
+ private:
+  enum class Stage { building, learner, reference };
+  void next(const Process& ended) override;
+
+  course::Lesson lesson_;
+  std::filesystem::path folder_;
+  std::filesystem::path output_;
+  Stage stage_ = Stage::building;
+  double learner_ms_ = 0;
+  std::string line_;
+};
+
+/// Notes a verdict down: how often judged, passed or not, which mistakes were named; and on a first pass, what there
+/// will be to repeat.
+void record(Store& store, const course::Lesson& lesson, const Verdict& verdict);
+
+/// Notes down that hints of this level were read.
+void note_hint(Store& store, const course::Lesson& lesson, int level);
+
+/// A verdict in one line, beside where the lesson stood before: "✓ 01 self_attention_v1: 43 of 43 checks".
+std::string summary(const course::Lesson& lesson, const Verdict& verdict, Standing before);
+
+}  // namespace attn::learn

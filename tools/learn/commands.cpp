@@ -1,0 +1,330 @@
+#include "learn/commands.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "learn/answers.hpp"
+#include "learn/build.hpp"
+#include "learn/checking.hpp"
+#include "learn/history.hpp"
+#include "learn/process.hpp"
+#include "learn/text.hpp"
+
+namespace attn::learn {
+
+namespace fs = std::filesystem;
+using course::Lesson;
+using nlohmann::ordered_json;
+
+namespace {
+
+void say(const Course& course, const std::string& text) { std::cout << course.style(text) << std::endl; }
+
+void say(const Course& course, const std::vector<std::string>& lines) {
+  for (const auto& line : lines) say(course, line);
+}
+
+void say_next_steps(const Course& course, const Lesson& lesson) {
+  say(course, "  read   lessons/" + lesson.name + "/README.md");
+  for (const auto& file : lesson.stub_files()) say(course, "  write  " + file);
+  say(course, "  check  ./learn check " + lesson.number());
+  say(course, "  hint   ./learn hint " + lesson.number());
+}
+
+int exit_code_of(const Verdict& verdict) {
+  if (verdict.kind == Verdict::Kind::passed) return exit_passed;
+  return verdict.kind == Verdict::Kind::failed ? exit_failed : exit_not_judged;
+}
+
+ordered_json as_json(const Lesson& lesson, const Verdict& verdict) {
+  static const std::map<Verdict::Kind, std::string> ids = {{Verdict::Kind::passed, "passed"},
+                                                           {Verdict::Kind::failed, "failed"},
+                                                           {Verdict::Kind::not_compiled, "not_compiled"},
+                                                           {Verdict::Kind::not_judged, "not_judged"},
+                                                           {Verdict::Kind::stopped, "stopped"}};
+  ordered_json checks = ordered_json::array();
+  for (const auto& check : verdict.checks) {
+    checks.push_back({{"name", check.name}, {"state", check.state}, {"text", check.text}, {"hint", check.hint}});
+  }
+  return {{"lesson", lesson.name},        {"verdict", ids.at(verdict.kind)},
+          {"passed", verdict.passed()},   {"total", verdict.total()},
+          {"mistakes", verdict.mistakes}, {"warnings", verdict.warnings},
+          {"text", verdict.text},         {"checks", checks}};
+}
+
+Verdict judge(Course& course, const Lesson& lesson) {
+  Judgement judgement(lesson);
+  judgement.wait([&](const std::string& doing) { std::cerr << course.style(lesson.title() + ": " + doing) << "\n"; });
+  record(course.store, lesson, judgement.verdict());
+  return judgement.verdict();
+}
+
+void say_success(const Course& course, const Lesson& lesson) {
+  SpeedTest speed(lesson);
+  speed.wait({});
+  if (!speed.line().empty()) say(course, "  " + speed.line());
+  const Lesson next = next_to_do(course, lesson);
+  if (counts_as_passed(standing(course.store.state(), next))) {
+    say(course, "\nThat was the last lesson: all are passed.");
+  } else {
+    say(course, "\nNext: " + next.title());
+    say_next_steps(course, next);
+  }
+}
+
+int check_all(Course& course, bool in_json) {
+  int result = exit_passed;
+  ordered_json all = ordered_json::array();
+  for (const auto& lesson : all_lessons(course.root)) {
+    const std::string was = course.store.state().current;
+    const Standing before = standing(course.store.state(), lesson);
+    const Verdict verdict = judge(course, lesson);
+    course.store.update([&](State& state) { state.current = was; });
+    result = std::max(result, exit_code_of(verdict));
+    if (in_json) {
+      all.push_back(as_json(lesson, verdict));
+    } else {
+      say(course, summary(lesson, verdict, before));
+    }
+    if (verdict.kind == Verdict::Kind::stopped) break;
+  }
+  if (in_json) std::cout << ordered_json{{"lessons", all}}.dump(2) << "\n";
+  if (!in_json) say(course, "\n" + progress_text(course));
+  return result;
+}
+
+}  // namespace
+
+// ----------------------------------------------------------------------------------------------- going through
+
+int overview(Course& course) {
+  const Lesson lesson = current_lesson(course);
+  const bool done = counts_as_passed(standing(course.store.state(), lesson));
+  say(course, "attention-by-hand: learn attention by writing it\n");
+  say(course, curriculum_lines(course));
+  say(course, "\n" + lesson.title() + (done ? ": passed; ./learn next goes on" : ""));
+  say_next_steps(course, lesson);
+  if (fs::exists(course.root / "build" / "dev" / ("lesson_" + lesson.number()))) return exit_passed;
+  say(course, "\nbuilding lesson " + lesson.number() + " once, so that checking it is quick ...");
+  const auto built = build(course.root, "dev", "lesson_" + lesson.number());
+  say(course, built.ok ? "ready" : built.compiler_says);
+  return exit_passed;
+}
+
+int list(const Course& course, bool in_json) {
+  if (!in_json) {
+    say(course, curriculum_lines(course));
+    return exit_passed;
+  }
+  ordered_json lessons = ordered_json::array();
+  const Lesson current = current_lesson(course);
+  for (const auto& lesson : all_lessons(course.root)) {
+    const auto known = course.store.state().lessons.find(lesson.name);
+    const LessonRecord record = known == course.store.state().lessons.end() ? LessonRecord{} : known->second;
+    lessons.push_back({{"lesson", lesson.name},
+                       {"number", lesson.number()},
+                       {"subject", lesson.subject()},
+                       {"state", id_of(standing(course.store.state(), lesson))},
+                       {"current", lesson.name == current.name},
+                       {"first_passed", record.first_passed},
+                       {"checks", record.checks},
+                       {"files", lesson.stub_files()}});
+  }
+  std::cout << ordered_json{{"lessons", lessons}}.dump(2) << "\n";
+  return exit_passed;
+}
+
+int check(Course& course, const std::string& name, bool in_json) {
+  if (name == "all") return check_all(course, in_json);
+  const Lesson lesson = wanted_lesson(course, name);
+  const Verdict verdict = judge(course, lesson);
+  if (in_json) {
+    std::cout << as_json(lesson, verdict).dump(2) << "\n";
+    return exit_code_of(verdict);
+  }
+  if (!verdict.warnings.empty()) say(course, verdict.warnings + "\n");
+  say(course, verdict.text);
+  if (verdict.kind == Verdict::Kind::passed) say_success(course, lesson);
+  return exit_code_of(verdict);
+}
+
+int hint(Course& course, const std::string& topic, std::size_t level) {
+  const auto dot = topic.find('.');
+  const Lesson lesson = wanted_lesson(course, topic.substr(0, dot));
+  const std::string wanted = dot == std::string::npos ? "" : lesson.number() + topic.substr(dot);
+  const auto tasks = tasks_for(lesson, wanted);
+  if (!wanted.empty() && tasks.front().id != wanted) {
+    throw std::invalid_argument("lesson " + lesson.title() + " has no task " + wanted);
+  }
+  say(course, "Hints for " + lesson.title() + ", level " + std::to_string(level) + " of 3");
+  for (const auto& task : tasks) say(course, "\n" + task.id + " " + task.title + "\n" + task.levels.at(level - 1));
+  note_hint(course.store, lesson, static_cast<int>(level));
+  if (level == 3) return exit_passed;
+  say(course, "\nMore, for one task: ./learn hint " + tasks.front().id + " --level " + std::to_string(level + 1));
+  return exit_passed;
+}
+
+int demo(const Course& course, const std::string& name, const std::vector<std::string>& arguments) {
+  const Lesson lesson = wanted_lesson(course, name);
+  const std::string target = "demo_" + lesson.number();
+  if (!fs::exists(course.root / "demos" / (lesson.name + ".cpp"))) {
+    throw std::invalid_argument("lesson " + lesson.title() + " has no demonstration; see demos/");
+  }
+  const auto built = build(course.root, "dev", target);
+  if (!built.compiler_says.empty()) say(course, built.compiler_says);
+  if (!built.ok) {
+    say(course, lesson.title() + " does not compile yet: begin with the first error above");
+    return exit_not_judged;
+  }
+  std::vector<std::string> command = {(course.root / "build" / "dev" / target).string()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return run(command, fs::current_path());
+}
+
+int next(Course& course) {
+  const auto lessons = all_lessons(course.root);
+  const Lesson current = current_lesson(course);
+  const auto here =
+      std::find_if(lessons.begin(), lessons.end(), [&](const Lesson& l) { return l.name == current.name; });
+  if (here + 1 == lessons.end()) {
+    say(course, current.title() + " is the last lesson. " + progress_text(course) + ".");
+    return exit_passed;
+  }
+  const Lesson& following = *(here + 1);
+  course.store.update([&](State& state) { state.current = following.name; });
+  say(course, following.title() + ": " + following.subject());
+  say_next_steps(course, following);
+  return exit_passed;
+}
+
+int solution(const Course& course, const std::string& name, bool beside_the_learners) {
+  const Lesson lesson = wanted_lesson(course, name);
+  if (beside_the_learners) {
+    const int columns = course.style.table_columns();
+    for (const auto& line : beside_the_reference(lesson, columns)) say(course, line);
+    return exit_passed;
+  }
+  for (const auto& file : lesson.stub_files()) {
+    const fs::path reference = lesson.solution_folder() / fs::path(file).filename();
+    say(course, "// " + fs::relative(reference, course.root).string() + "\n\n" + course::read_file(reference));
+  }
+  if (fs::exists(lesson.solution_folder() / "NOTES.md")) {
+    say(course, "why it is so: " + fs::relative(lesson.solution_folder() / "NOTES.md", course.root).string());
+  }
+  return exit_passed;
+}
+
+// ---------------------------------------------------------------------------------------------- nothing is lost
+
+int reset_lesson(const Course& course, const std::string& name) {
+  const Lesson lesson = wanted_lesson(course, name);
+  const std::string kept = reset(lesson);
+  if (kept.empty()) {
+    say(course, lesson.title() + " is as it was at the beginning: nothing to do");
+    return exit_passed;
+  }
+  say(course, lesson.title() + " is as it was at the beginning.\nWhat you had written is kept; this brings it back:\n" +
+                  "  ./learn backups restore " + kept);
+  return exit_passed;
+}
+
+int list_backups(const Course& course) {
+  const auto all = backups(course.root);
+  if (all.empty()) say(course, "There are no backups. One is made before anything that you wrote is replaced.");
+  for (const auto& backup : all) {
+    say(course, backup.name + "\n  before " + backup.why + ", " + backup.when);
+    for (const auto& file : backup.files) say(course, "  " + file);
+  }
+  if (!all.empty()) say(course, "\nTo bring one back: ./learn backups restore " + all.front().name);
+  return exit_passed;
+}
+
+int restore_backup(const Course& course, const std::string& name) {
+  const std::string kept = restore(course.root, name);
+  say(course, "restored " + name);
+  if (!kept.empty()) say(course, "What it replaced is kept too: ./learn backups restore " + kept);
+  return exit_passed;
+}
+
+int update(const Course& course) {
+  std::map<std::string, std::string> texts;  // what the learner wrote
+  std::map<std::string, std::string> stubs;  // what it began as
+  std::vector<std::string> files;
+  for (const auto& lesson : all_lessons(course.root)) {
+    for (const auto& file : lesson.stub_files()) {
+      const std::string text = course::read_file(course.root / file);
+      const std::string stub = course::read_file(stub_of(lesson, file));
+      if (text == stub) continue;
+      files.push_back(file);
+      texts[file] = text;
+      stubs[file] = stub;
+    }
+  }
+  const std::string kept = keep_copy(course.root, files, "update", "all");
+  std::vector<std::string> put_back = {"git", "checkout", "--quiet", "HEAD", "--"};
+  put_back.insert(put_back.end(), files.begin(), files.end());
+  int result = files.empty() ? 0 : run(put_back, course.root);
+  if (result == 0) result = run({"git", "pull", "--ff-only"}, course.root);
+  for (const auto& [file, text] : texts) replace_file(course.root / file, text);
+  if (!kept.empty()) say(course, "What you wrote stands where it stood; a copy is kept as " + kept);
+  for (const auto& [file, stub] : stubs) {
+    const Lesson lesson = course::find_lesson(course.root, fs::path(file).parent_path().filename().string());
+    const fs::path now = stub_of(lesson, file);
+    if (!fs::exists(now) || course::read_file(now) != stub) {
+      say(course, file + " begins otherwise now: compare yours with " + fs::relative(now, course.root).string());
+    }
+  }
+  if (result == 0) return exit_passed;
+  say(course, "git could not bring the course up to date (above: its reason); nothing of yours was changed");
+  return exit_not_judged;
+}
+
+// ---------------------------------------------------------------------------------------------------- the rest
+
+int stats(const Course& course) {
+  const State& state = course.store.state();
+  int checks = 0;
+  std::map<std::string, std::pair<int, std::string>> mistakes;  // sentence -> how often, in which lesson
+  for (const auto& lesson : all_lessons(course.root)) {
+    const auto known = state.lessons.find(lesson.name);
+    if (known == state.lessons.end()) continue;
+    checks += known->second.checks;
+    for (const auto& mistake : lesson.mistakes()) {
+      const auto times = known->second.mistakes.find(mistake.id);
+      if (times != known->second.mistakes.end()) mistakes[mistake.says] = {times->second, lesson.number()};
+    }
+  }
+  say(course, "lessons     " + progress_text(course));
+  say(course, "checks      " + counted(checks, "time") + " judged");
+  say(course, "days        " + counted(days_in_a_row(state.days, today()), "day") + " in a row, " +
+                  counted(static_cast<int>(state.days.size()), "day") + " in all");
+  for (const auto& lesson : all_lessons(course.root)) {
+    const auto tried = interviews_of(state, lesson.name);
+    if (tried.attempts == 0) continue;
+    std::string line = "interview   " + lesson.title() + ": " + counted(tried.attempts, "attempt") + ", " +
+                       std::to_string(tried.passed) + " passed";
+    if (tried.passed > 0) line += ", best " + minutes_text(tried.best_minutes);
+    say(course, line);
+  }
+  std::vector<std::pair<std::string, std::pair<int, std::string>>> often(mistakes.begin(), mistakes.end());
+  std::stable_sort(often.begin(), often.end(),
+                   [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
+  constexpr std::size_t most = 5;
+  for (std::size_t i = 0; i < std::min(most, often.size()); ++i) {
+    say(course, "mistake     " + counted(often[i].second.first, "time") + " in " + often[i].second.second + ": " +
+                    often[i].first);
+  }
+  return exit_passed;
+}
+
+int version(const Course& course) {
+  say(course, "attention-by-hand " ATTN_VERSION);
+  return exit_passed;
+}
+
+}  // namespace attn::learn

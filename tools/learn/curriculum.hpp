@@ -1,0 +1,63 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "learn/lesson.hpp"
+#include "learn/state.hpp"
+#include "learn/terminal.hpp"
+
+/// Where the learner stands among the lessons.
+namespace attn::learn {
+
+/// What every command works with.
+struct Course {
+  std::filesystem::path root;
+  Style style;
+  Store store;
+};
+
+/// Where a lesson stands.
+enum class Standing {
+  untouched,
+  begun,
+  passed,
+  changed,    ///< passed, and the files are others since: to be checked again
+  no_longer,  ///< passed once, and failed when it was checked last
+};
+
+Standing standing(const State& state, const course::Lesson& lesson);
+
+/// In words for the learner ("no longer passes"), and for programs ("no_longer").
+std::string text_of(Standing standing);
+std::string id_of(Standing standing);
+
+/// Whether it passes, as far as is known.
+bool counts_as_passed(Standing standing);
+
+/// All lessons.
+/// @throws std::runtime_error when there are none.
+std::vector<course::Lesson> all_lessons(const std::filesystem::path& root);
+
+/// The lesson the learner is at, or the first that is not passed, or the last.
+course::Lesson current_lesson(const Course& course);
+
+/// The first lesson after this one that is not passed, or else the first before it; itself when all are passed.
+course::Lesson next_to_do(const Course& course, const course::Lesson& after);
+
+/// A lesson by its number or name; the current one when that is empty.
+course::Lesson wanted_lesson(const Course& course, const std::string& name);
+
+/// The lessons in a line each: where they stand, and what they are about.
+std::vector<std::string> curriculum_lines(const Course& course);
+
+/// "2 of 14 lessons passed".
+std::string progress_text(const Course& course);
+
+/// The task whose hints help with a verdict's first failing check, or the lesson's number: and those tasks.
+std::vector<course::Task> tasks_for(const course::Lesson& lesson, const std::string& topic);
+
+/// What the learner wrote beside the reference, file by file.
+std::vector<std::string> beside_the_reference(const course::Lesson& lesson, int columns);
+
+}  // namespace attn::learn

@@ -1,0 +1,18 @@
+#include "learn/editor.hpp"
+
+#include <cstdlib>
+
+namespace attn::learn {
+
+std::vector<std::string> editor_command(const course::Lesson& lesson) {
+  for (const char* variable : {"VISUAL", "EDITOR"}) {
+    const char* editor = std::getenv(variable);
+    if (editor == nullptr || *editor == '\0') continue;
+    std::vector<std::string> command = {"sh", "-c", std::string(editor) + " \"$@\"", "sh"};
+    for (const auto& file : lesson.stub_files()) command.push_back(file);
+    return command;
+  }
+  return {};
+}
+
+}  // namespace attn::learn

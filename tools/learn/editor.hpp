@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "learn/lesson.hpp"
+
+namespace attn::learn {
+
+/// The learner's editor ($VISUAL, else $EDITOR, with its arguments) on the files of a lesson; empty when none is set.
+std::vector<std::string> editor_command(const course::Lesson& lesson);
+
+}  // namespace attn::learn

@@ -1,0 +1,333 @@
+#include "learn/interview.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <set>
+
+#include "learn/answers.hpp"
+#include "learn/checking.hpp"
+#include "learn/commands.hpp"
+#include "learn/editor.hpp"
+#include "learn/history.hpp"
+#include "learn/text.hpp"
+
+namespace attn::learn {
+
+namespace fs = std::filesystem;
+using course::Lesson;
+using std::chrono::steady_clock;
+using Lines = std::vector<std::string>;
+
+namespace {
+
+constexpr std::chrono::milliseconds tick{200};
+constexpr std::size_t follow_ups = 3;
+
+/// The blank page: the stubs, in the scratch folder. What stood there and was no stub is kept.
+Lesson blank_page(const Lesson& lesson) {
+  Lesson scratch = lesson;
+  scratch.room = ".learn/interview";
+  std::vector<std::string> written;
+  std::vector<std::pair<fs::path, std::string>> pages;
+  for (const auto& file : lesson.stub_files()) {
+    const std::string page = scratch.room + "/" + lesson.name + "/" + fs::path(file).filename().string();
+    const std::string stub = course::read_file(stub_of(lesson, file));
+    if (fs::exists(lesson.root / page) && course::read_file(lesson.root / page) != stub) written.push_back(page);
+    pages.emplace_back(lesson.root / page, stub);
+  }
+  keep_copy(lesson.root, written, "interview", lesson.number());
+  for (const auto& [page, stub] : pages) {
+    fs::create_directories(page.parent_path());
+    if (!fs::exists(page) || course::read_file(page) != stub) replace_file(page, stub);
+  }
+  return scratch;
+}
+
+class Interview {
+ public:
+  Interview(Course& course, const Lesson& lesson, int minutes, bool plain)
+      : course_(course), terminal_(plain), lesson_(blank_page(lesson)), brief_(lesson.interview()), limit_(minutes) {
+    course_.style = terminal_.style();
+    before_ = interviews_of(course_.store.state(), lesson_.name);
+    choose_follow_ups();
+    begin_ = steady_clock::now();
+  }
+
+  /// @return whether it was passed
+  bool run() {
+    bool news = true;
+    while (stage_ != Stage::over) {
+      if (news || judgement_) draw();
+      if (stage_ == Stage::working) terminal_.show_in_corner(clock());
+      const Key pressed = terminal_.wait(tick, {judgement_ ? judgement_->wake_fd() : -1});
+      news = pressed != keys::none;
+      try {
+        if (news && pressed != keys::redraw) press(pressed);
+        news = look() || news;
+      } catch (const std::exception& error) {
+        note_ = error.what();
+        news = true;
+      }
+    }
+    return record_.passed;
+  }
+
+ private:
+  enum class Stage { working, giving_up, result, over };
+
+  // ---------------------------------------------------------------------------------------------- what happens
+
+  double minutes() const { return std::chrono::duration<double, std::ratio<60>>(steady_clock::now() - begin_).count(); }
+
+  std::string clock() const {
+    const double left = limit_ - minutes();
+    const int seconds = static_cast<int>(std::abs(left) * 60);
+    char text[32];
+    std::snprintf(text, sizeof text, "%d:%02d", seconds / 60, seconds % 60);
+    return std::string(text) + (left < 0 ? " over" : " left");
+  }
+
+  void choose_follow_ups() {
+    questions_ = lesson_.questions();
+    if (questions_.empty()) return;
+    const auto first = static_cast<std::size_t>(before_.attempts) * follow_ups % questions_.size();  // others each time
+    std::rotate(questions_.begin(), questions_.begin() + static_cast<std::ptrdiff_t>(first), questions_.end());
+    questions_.resize(std::min(follow_ups, questions_.size()));
+  }
+
+  bool look() {
+    if (stage_ == Stage::working && !told_over_ && minutes() > limit_) {
+      told_over_ = true;
+      note_ = "The time is over. Go on if you like: it counts as late.";
+      return true;
+    }
+    if (!judgement_ || !judgement_->advance()) return false;
+    verdict_ = judgement_->verdict();
+    judgement_.reset();
+    if (verdict_->kind == Verdict::Kind::stopped) return true;
+    mistakes_.insert(verdict_->mistakes.begin(), verdict_->mistakes.end());
+    if (verdict_->kind == Verdict::Kind::passed) finish();
+    return true;
+  }
+
+  void check() {
+    ++checks_;
+    first_line_ = 0;
+    showing_task_ = false;
+    judgement_ = std::make_unique<Judgement>(lesson_);
+  }
+
+  /// Ends it, as passed or not, and notes it down.
+  void finish() {
+    stage_ = Stage::result;
+    first_line_ = 0;
+    record_.when = now_text();
+    record_.lesson = lesson_.name;
+    record_.minutes = minutes();
+    record_.limit = limit_;
+    record_.checks = checks_;
+    record_.passed = verdict_ && verdict_->kind == Verdict::Kind::passed;
+    record_.mistakes.assign(mistakes_.begin(), mistakes_.end());
+    const double share = verdict_ && verdict_->total() > 0 ? 1.0 * verdict_->passed() / verdict_->total() : 0;
+    const int grade = grade_of(record_, share);
+    course_.store.update(
+        [&](State& state) {
+          state.interviews.push_back(record_);
+          for (const auto& id : record_.mistakes) ++state.lessons[lesson_.name].mistakes[id];
+          Card& card = state.cards[lesson_.name];
+          card = reviewed(card, grade, today());
+          Card fresh;
+          fresh.due = today() + 1;
+          for (const auto& question : lesson_.questions()) {
+            state.cards.try_emplace(lesson_.name + ": " + question.text, fresh);
+          }
+        },
+        true);
+  }
+
+  // ------------------------------------------------------------------------------------------------------- keys
+
+  void press(Key pressed) {
+    note_.clear();
+    if (pressed == keys::closed) stage_ = Stage::over;
+    if (pressed == keys::ctrl_c) return interrupt();
+    if (scroll(pressed)) return;
+    if (stage_ == Stage::giving_up) return decide(pressed);
+    if (stage_ == Stage::result) return press_after(pressed);
+    switch (pressed) {
+      case 'c': return judgement_ ? void() : check();
+      case 't': verdict_.reset(); return;
+      case 'e': return edit();
+      case 'q': stage_ = Stage::giving_up; return;
+      default: return;
+    }
+  }
+
+  void interrupt() {
+    if (!judgement_) {
+      note_ = "Nothing is running. q gives up.";
+      return;
+    }
+    judgement_->stop();
+    judgement_.reset();
+    note_ = "The check was stopped.";
+  }
+
+  void decide(Key pressed) {
+    stage_ = Stage::working;
+    if (pressed != 'y') return;
+    judgement_.reset();
+    finish();
+  }
+
+  void press_after(Key pressed) {
+    if (pressed == 'q') stage_ = Stage::over;
+    if (pressed == 'a') answered_ = true;
+    if (pressed == 'd') comparing_ = !comparing_;
+    if (pressed == 'd') first_line_ = 0;
+    if (pressed == 'n' && asked_ + 1 < questions_.size()) {
+      ++asked_;
+      answered_ = false;
+    }
+  }
+
+  bool scroll(Key pressed) {
+    const int page = std::max(1, terminal_.rows() - 8);
+    const int by = pressed == keys::up          ? -1
+                   : pressed == keys::down      ? 1
+                   : pressed == keys::page_up   ? -page
+                   : pressed == keys::page_down ? page
+                                                : 0;
+    first_line_ = std::clamp(first_line_ + by, 0, std::max(0, static_cast<int>(body().size()) - 1));
+    return by != 0;
+  }
+
+  void edit() {
+    const auto command = editor_command(lesson_);
+    if (command.empty()) {
+      note_ = "No editor is set. For example: export EDITOR=nano";
+    } else if (terminal_.lend(command, course_.root.string()) == 127) {
+      note_ = "The editor in $EDITOR could not be started.";
+    }
+  }
+
+  // -------------------------------------------------------------------------------------------------- the screen
+
+  void draw() { terminal_.show(header(), body(), footer(), first_line_); }
+
+  Lines header() const {
+    const std::string checks = counted(checks_, "check") + " used";
+    return {"Interview: " + lesson_.title(), checks + (terminal_.style().plain ? ", " + clock() : ""), ""};
+  }
+
+  Lines body() const {
+    if (stage_ == Stage::giving_up)
+      return {"Hand it in as it is? It counts as not passed.", "", "y yes   any other key no"};
+    if (stage_ == Stage::result) {
+      return comparing_ ? beside_the_reference(lesson_, terminal_.columns()) : result_lines();
+    }
+    if (judgement_) return {terminal_.style().plain ? "checking ..." : judgement_->doing() + " ..."};
+    return verdict_ && !showing_task_ ? lines_of(verdict_->text) : paragraphs_of(brief_.text);
+  }
+
+  Lines result_lines() const {
+    Lines lines = {result_sentence(), best_sentence()};
+    for (const auto& mistake : lesson_.mistakes()) {
+      if (mistakes_.count(mistake.id) != 0) lines.push_back("mistake  " + mistake.says);
+    }
+    if (questions_.empty()) return lines;
+    lines.insert(lines.end(), {"",
+                               "Follow-up question " + std::to_string(asked_ + 1) + " of " +
+                                   std::to_string(questions_.size()) + ". Say your answer aloud.",
+                               "", questions_[asked_].text});
+    if (!answered_) return lines;
+    lines.emplace_back();
+    for (const auto& line : paragraphs_of(questions_[asked_].answer)) lines.push_back(line);
+    return lines;
+  }
+
+  std::string result_sentence() const {
+    const std::string time = minutes_text(record_.minutes) + " of " + std::to_string(limit_);
+    const std::string checks = counted(record_.checks, "check") + " used";
+    if (!record_.passed) return "Not passed: " + time + ", " + checks;
+    return "Passed" + std::string(record_.minutes > limit_ ? ", late" : "") + ": " + time + ", " + checks;
+  }
+
+  std::string best_sentence() const {
+    const std::string tried = counted(before_.attempts + 1, "attempt") + " so far";
+    const bool better = before_.passed == 0 || record_.minutes < before_.best_minutes;
+    if (record_.passed && better) return "A personal best. " + tried + ".";
+    if (before_.passed == 0) return tried + "; none passed yet.";
+    return "Your best: " + minutes_text(before_.best_minutes) + ", on " + before_.best_on + ". " + tried + ".";
+  }
+
+  Lines footer() const {
+    Lines lines = {""};
+    for (const auto& file : lesson_.stub_files()) lines.push_back("write  " + file);
+    if (!note_.empty()) {
+      lines.push_back(note_);
+    } else if (stage_ == Stage::result) {
+      lines.emplace_back("a answer  n next question  d the reference beside yours  q quit");
+    } else {
+      lines.emplace_back("c check (it counts)  t the task again  e edit  q hand in");
+    }
+    return lines;
+  }
+
+  Course& course_;
+  Terminal terminal_;
+  Lesson lesson_;
+  course::InterviewBrief brief_;
+  int limit_;
+  steady_clock::time_point begin_;
+  Stage stage_ = Stage::working;
+  std::unique_ptr<Judgement> judgement_;
+  std::optional<Verdict> verdict_;
+  int checks_ = 0;
+  std::set<std::string> mistakes_;
+  Tries before_;
+  InterviewRecord record_;
+  std::vector<course::Question> questions_;
+  std::size_t asked_ = 0;
+  bool answered_ = false;
+  bool comparing_ = false;
+  bool showing_task_ = false;
+  bool told_over_ = false;
+  int first_line_ = 0;
+  std::string note_;
+};
+
+/// Which lesson to be asked about, when none was named.
+Lesson lesson_to_ask(const Course& course) {
+  const auto lessons = all_lessons(course.root);
+  const State& state = course.store.state();
+  for (const auto& lesson : lessons) {
+    const bool blank_class = fs::exists(course.root / "tests" / (lesson.name + "_adapter.cpp"));
+    if (blank_class && interviews_of(state, lesson.name).passed == 0) return lesson;
+  }
+  for (const auto& record : state.interviews) {  // oldest first
+    const bool again = std::any_of(state.interviews.begin(), state.interviews.end(), [&](const auto& other) {
+      return other.lesson == record.lesson && other.when > record.when;
+    });
+    if (!again) return course::find_lesson(course.root, record.lesson);
+  }
+  return lessons.front();
+}
+
+}  // namespace
+
+int interview(Course& course, const std::string& name, std::optional<int> minutes, bool plain) {
+  const Lesson lesson = name.empty() ? lesson_to_ask(course) : course::find_lesson(course.root, name);
+  if (!Terminal::available()) {
+    std::cerr << "an interview needs a terminal: its clock and its keys. The task of " << lesson.title()
+              << " is in lessons/" << lesson.name << "/interview.md\n";
+    return exit_not_judged;
+  }
+  Interview session(course, lesson, minutes.value_or(lesson.interview().minutes), plain);
+  return session.run() ? exit_passed : exit_failed;
+}
+
+}  // namespace attn::learn

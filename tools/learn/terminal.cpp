@@ -1,0 +1,282 @@
+#include "learn/terminal.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "learn/text.hpp"
+
+namespace attn::learn {
+
+namespace {
+
+// Escape sequences that every terminal of the last forty years knows (ECMA-48).
+constexpr const char* red = "\x1b[1;31m";
+constexpr const char* green = "\x1b[32m";
+constexpr const char* yellow = "\x1b[33m";
+constexpr const char* bold = "\x1b[1m";
+constexpr const char* usual = "\x1b[0m";
+constexpr const char* home = "\x1b[H";
+constexpr const char* clear_screen = "\x1b[2J";
+constexpr const char* clear_line = "\x1b[K";
+constexpr const char* clear_below = "\x1b[J";
+constexpr const char* hide_cursor = "\x1b[?25l";
+constexpr const char* show_cursor = "\x1b[?25h";
+constexpr const char* keep_cursor = "\x1b[s";
+constexpr const char* restore_cursor = "\x1b[u";
+
+constexpr int ctrl_z = 26;
+
+termios usual_mode;
+volatile std::sig_atomic_t taken = 0;
+volatile std::sig_atomic_t resized = 0;
+bool cursor_hidden = false;
+
+/// Gives the terminal back before the program dies of a signal.
+void die(int signal) {
+  if (taken != 0) {
+    tcsetattr(STDIN_FILENO, TCSANOW, &usual_mode);
+    if (cursor_hidden) (void)!::write(STDOUT_FILENO, show_cursor, std::strlen(show_cursor));
+  }
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+void note_resize(int) { resized = 1; }
+
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  sigaction(signal, &action, nullptr);  // without SA_RESTART: poll() returns
+}
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+bool begins_with(const std::string& text, const char* beginning) { return text.rfind(beginning, 0) == 0; }
+
+/// Colour only repeats what the words say.
+std::string painted(const std::string& line) {
+  const auto text = line.find_first_not_of(' ');
+  if (text == std::string::npos) return line;
+  const std::string rest = line.substr(text, 12);
+  const char* colour = nullptr;
+  if (begins_with(rest, "✗ ") || begins_with(rest, "FAILED ")) colour = red;
+  if (begins_with(rest, "✓ ") || begins_with(rest, "passed ")) colour = green;
+  if (begins_with(rest, "likely ")) colour = yellow;
+  return colour == nullptr ? line : colour + line + usual;
+}
+
+int width_of_terminal() {
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::string spelled(const Style& style, const std::string& text) {
+  return style.ascii ? in_ascii(text) : style.words ? in_words(text) : text;
+}
+
+}  // namespace
+
+Style Style::of_output(bool asked_plain) {
+  Style style;
+  const char* terminal = std::getenv("TERM");
+  const bool dumb = terminal != nullptr && std::strcmp(terminal, "dumb") == 0;
+  style.words = asked_plain || is_set("NO_COLOR");
+  style.plain = style.words || dumb || isatty(STDOUT_FILENO) == 0;
+  for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    if (!is_set(variable)) continue;
+    const std::string locale = std::getenv(variable);
+    const auto says = [&](const char* part) { return locale.find(part) != std::string::npos; };
+    style.ascii = !says("UTF-8") && !says("utf-8") && !says("utf8") && !says("UTF8");
+    break;
+  }
+  if (isatty(STDOUT_FILENO) != 0) style.columns = width_of_terminal();
+  return style;
+}
+
+std::string Style::operator()(const std::string& text) const {
+  const std::string in_style = spelled(*this, text);
+  if (columns == 0) return in_style;
+  std::string lines;
+  for (const auto& line : wrapped(in_style, columns)) lines += (plain ? line : painted(line)) + "\n";
+  if (!lines.empty() && text.back() != '\n') lines.pop_back();
+  return lines;
+}
+
+Terminal::Terminal(bool plain) : style_(Style::of_output(plain)) {
+  handle(SIGWINCH, note_resize);
+  for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGQUIT}) handle(signal, die);
+  measure();
+  take();
+}
+
+Terminal::~Terminal() {
+  give_back();
+  if (!style_.plain) write("\n");
+}
+
+bool Terminal::available() { return isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0; }
+
+void Terminal::measure() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return;
+  if (size.ws_row > 0) rows_ = size.ws_row;
+  if (size.ws_col > 0) style_.columns = size.ws_col;
+}
+
+void Terminal::take() {
+  tcgetattr(STDIN_FILENO, &usual_mode);
+  termios mode = usual_mode;
+  mode.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG);  // keys as they come, Ctrl-C among them
+  mode.c_iflag &= ~static_cast<tcflag_t>(IXON | ICRNL);
+  mode.c_cc[VMIN] = 1;
+  mode.c_cc[VTIME] = 0;
+  tcsetattr(STDIN_FILENO, TCSANOW, &mode);
+  cursor_hidden = !style_.plain;
+  taken = 1;
+  last_.clear();
+  if (!style_.plain) write(std::string(hide_cursor) + home + clear_screen);
+}
+
+void Terminal::give_back() {
+  if (taken == 0) return;
+  taken = 0;
+  tcsetattr(STDIN_FILENO, TCSANOW, &usual_mode);
+  if (!style_.plain) write(show_cursor);
+}
+
+void Terminal::write(const std::string& text) const {
+  for (std::size_t written = 0; written < text.size();) {
+    const ssize_t n = ::write(STDOUT_FILENO, text.data() + written, text.size() - written);
+    if (n < 0 && errno != EINTR && errno != EAGAIN) return;
+    written += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+  }
+}
+
+Key Terminal::wait(std::chrono::milliseconds most, const std::vector<int>& fds) {
+  if (pending_.empty()) {
+    std::vector<pollfd> waiting = {{STDIN_FILENO, POLLIN, 0}};
+    for (const int fd : fds) waiting.push_back({fd, POLLIN, 0});
+    const int ready = poll(waiting.data(), waiting.size(), static_cast<int>(most.count()));
+    if (resized != 0) {
+      resized = 0;
+      measure();
+      last_.clear();
+      return keys::redraw;
+    }
+    if (ready <= 0 || waiting[0].revents == 0) return keys::none;
+    char bytes[64];
+    const ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+    if (n < 0 && errno == EINTR) return keys::none;
+    if (n <= 0) return keys::closed;
+    pending_.assign(bytes, static_cast<std::size_t>(n));
+  }
+  static const std::pair<const char*, Key> sequences[] = {{"\x1b[A", keys::up},       {"\x1bOA", keys::up},
+                                                          {"\x1b[B", keys::down},     {"\x1bOB", keys::down},
+                                                          {"\x1b[5~", keys::page_up}, {"\x1b[6~", keys::page_down}};
+  for (const auto& [sequence, known] : sequences) {
+    if (!begins_with(pending_, sequence)) continue;
+    pending_.erase(0, std::strlen(sequence));
+    return known;
+  }
+  const auto first = static_cast<unsigned char>(pending_.front());
+  if ((first == 27 && pending_.size() > 1) || first >= 0x80) {  // some other key: not one of ours
+    pending_.clear();
+    return keys::none;
+  }
+  pending_.erase(0, 1);
+  if (first == ctrl_z) {
+    give_back();
+    raise(SIGSTOP);
+    measure();
+    take();
+    return keys::redraw;
+  }
+  if (first == '\n') return keys::enter;
+  return static_cast<Key>(first >= 'A' && first <= 'Z' ? first - 'A' + 'a' : first);
+}
+
+void Terminal::show(const std::vector<std::string>& header, const std::vector<std::string>& body,
+                    const std::vector<std::string>& footer, int first) {
+  const auto fitted = [this](const std::vector<std::string>& part) {
+    std::vector<std::string> lines;
+    for (const auto& line : part) {
+      const auto rows = line.empty() ? std::vector<std::string>{""} : wrapped(spelled(style_, line), columns());
+      lines.insert(lines.end(), rows.begin(), rows.end());
+    }
+    return lines;
+  };
+  const auto top = fitted(header);
+  auto middle = fitted(body);
+  const auto bottom = fitted(footer);
+  if (!style_.plain) {
+    const auto room = static_cast<std::size_t>(std::max(3, rows_ - static_cast<int>(top.size() + bottom.size())));
+    const auto last_first = middle.size() > room ? middle.size() - room + 1 : 0;
+    const auto begin = std::min(static_cast<std::size_t>(std::max(first, 0)), last_first);
+    middle.erase(middle.begin(), middle.begin() + static_cast<std::ptrdiff_t>(begin));
+    if (middle.size() > room) {
+      const auto hidden = middle.size() - room + 1;
+      middle.resize(room - 1);
+      middle.push_back("... " + counted(static_cast<int>(hidden), "more line") + " (arrow down)");
+    }
+    middle.resize(room);
+  }
+
+  std::string text;
+  for (const auto* part : {&top, static_cast<const std::vector<std::string>*>(&middle), &bottom}) {
+    for (const auto& line : *part) {
+      if (style_.plain) {
+        text += line + "\n";
+      } else {
+        text += (text.empty() ? "" : "\r\n") + (part == &top ? bold + line + usual : painted(line)) + clear_line;
+      }
+    }
+  }
+  if (text == last_) return;
+  write(style_.plain ? text + "\n" : home + text + clear_below);
+  last_ = text;
+}
+
+void Terminal::show_in_corner(const std::string& text) {
+  if (style_.plain) return;
+  const int column = std::max(1, columns() - columns_of(text));
+  write(keep_cursor + std::string("\x1b[1;") + std::to_string(column) + "H " + text + restore_cursor);
+}
+
+int Terminal::lend(const std::vector<std::string>& command, const std::string& directory) {
+  give_back();
+  std::vector<char*> argv;
+  for (const auto& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  handle(SIGINT, SIG_IGN);  // Ctrl-C in there is not for us
+  handle(SIGQUIT, SIG_IGN);
+  const pid_t child = fork();
+  if (child == 0) {
+    handle(SIGINT, SIG_DFL);
+    handle(SIGQUIT, SIG_DFL);
+    if (chdir(directory.c_str()) == 0) execvp(argv[0], argv.data());
+    _exit(127);
+  }
+  int status = 0;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  handle(SIGINT, die);
+  handle(SIGQUIT, die);
+  measure();
+  take();
+  return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 127;
+}
+
+}  // namespace attn::learn

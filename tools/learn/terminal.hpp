@@ -1,0 +1,87 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// All that has to do with terminals: keys, size, drawing. Nothing else in the tool writes an escape sequence.
+namespace attn::learn {
+
+/// What somebody pressed: a printable key is its own letter, in lower case.
+using Key = int;
+
+namespace keys {
+constexpr Key none = 0;
+constexpr Key ctrl_c = 3;
+constexpr Key enter = '\r';
+constexpr Key escape = 27;
+constexpr Key up = 1001;
+constexpr Key down = 1002;
+constexpr Key page_up = 1003;
+constexpr Key page_down = 1004;
+constexpr Key redraw = 1005;  ///< nobody pressed anything, but the screen has to be drawn anew
+constexpr Key closed = 1006;  ///< there will be no more keys: the terminal is gone
+}  // namespace keys
+
+/// How output should look.
+struct Style {
+  bool plain = false;  ///< no colour, no cursor movement
+  bool words = false;  ///< a word where others see a symbol
+  bool ascii = false;
+  int columns = 0;  ///< of the terminal; 0 where there is none, and nothing is wrapped
+
+  /// What was asked for: plain and in words with --plain or NO_COLOR, plain with TERM=dumb and where standard output is
+  /// no terminal; ASCII in a locale that is set and is not UTF-8.
+  static Style of_output(bool asked_plain);
+
+  /// A text as this style wants it: spelled, wrapped and coloured.
+  std::string operator()(const std::string& text) const;
+
+  /// The width for tables, also where there is no terminal.
+  int table_columns() const { return columns > 0 ? columns : 100; }
+};
+
+/// A terminal that gives single keys and is drawn on as a whole. Its destructor, and the way out through any signal
+/// that ends the program, leave it as it was.
+class Terminal {
+ public:
+  explicit Terminal(bool plain);
+  ~Terminal();
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  /// Whether keyboard and screen are a terminal at all.
+  static bool available();
+
+  const Style& style() const { return style_; }
+  int rows() const { return rows_; }
+  int columns() const { return style_.columns; }
+
+  /// Waits until a key is pressed, one of `fds` has something to say, or the time is over.
+  Key wait(std::chrono::milliseconds most, const std::vector<int>& fds = {});
+
+  /// Shows header, body and footer; where the body is too long, from its line `first` on, and says how much is left
+  /// out. In plain style it is written below what was written before, unless nothing of it changed.
+  void show(const std::vector<std::string>& header, const std::vector<std::string>& body,
+            const std::vector<std::string>& footer, int first = 0);
+
+  /// Writes over a few columns at the right end of the first row, such as a clock. Nothing in plain style.
+  void show_in_corner(const std::string& text);
+
+  /// Runs a program that wants the terminal for itself, such as an editor. @return its exit code
+  int lend(const std::vector<std::string>& command, const std::string& directory);
+
+ private:
+  void take();
+  void give_back();
+  void measure();
+  void write(const std::string& text) const;
+
+  Style style_;
+  int rows_ = 24;
+  std::string pending_;  ///< bytes of keys that were not looked at yet
+  std::string last_;     ///< what was shown last
+};
+
+}  // namespace attn::learn
