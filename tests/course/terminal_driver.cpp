@@ -150,6 +150,7 @@ Terminal::Terminal(std::vector<std::string> command, Options options)
 }
 
 Terminal::~Terminal() {
+  kill(pid_, SIGKILL);  // it may not have come to begin its session yet
   kill_session(pid_);
   waitpid(pid_, nullptr, 0);
   close(master_);
@@ -194,7 +195,7 @@ bool Terminal::write_all() {
 
 void Terminal::type(const std::string& keys, double seconds) {
   to_write_ += keys;
-  if (!wait_until([this] { return write_all() || closed_; }, seconds)) {
+  if (!wait_until([this] { return write_all(); }, seconds)) {
     throw std::runtime_error("the program does not read what is typed");
   }
 }
@@ -303,12 +304,12 @@ std::ostream& operator<<(std::ostream& out, const Terminal& terminal) {
 }
 
 ::testing::AssertionResult shows(const char*, const char*, Terminal& terminal, const std::string& text) {
-  if (terminal.wait_for(text)) return ::testing::AssertionSuccess();
+  if (terminal.wait_for(text, patience)) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << "it does not show: " << text << "\n" << terminal;
 }
 
 ::testing::AssertionResult gone(const char*, const char*, Terminal& terminal, const std::string& text) {
-  if (terminal.wait_until_gone(text)) return ::testing::AssertionSuccess();
+  if (terminal.wait_until_gone(text, patience)) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << "it still shows: " << text << "\n" << terminal;
 }
 

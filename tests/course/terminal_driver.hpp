@@ -112,6 +112,9 @@ class Terminal {
   bool closed_ = false;  // no process has the terminal open any more
 };
 
+/// How many seconds EXPECT_SHOWS and EXPECT_GONE wait: long, since it costs something only where a test fails.
+constexpr double patience = 60;
+
 /// For EXPECT_SHOWS: waits for the text; when it does not come, the message shows the whole screen.
 ::testing::AssertionResult shows(const char*, const char*, Terminal& terminal, const std::string& text);
 
@@ -120,9 +123,9 @@ class Terminal {
 
 }  // namespace attn::course
 
-/// The terminal shows the text within ten seconds. ASSERT_SHOWS ends the test when it does not.
+/// The terminal shows the text, now or after a while. ASSERT_SHOWS ends the test when it does not.
 #define EXPECT_SHOWS(terminal, text) EXPECT_PRED_FORMAT2(::attn::course::shows, terminal, text)
 #define ASSERT_SHOWS(terminal, text) ASSERT_PRED_FORMAT2(::attn::course::shows, terminal, text)
 
-/// The terminal does not show the text any more, within ten seconds.
+/// The terminal does not show the text, or not any more after a while.
 #define EXPECT_GONE(terminal, text) EXPECT_PRED_FORMAT2(::attn::course::gone, terminal, text)

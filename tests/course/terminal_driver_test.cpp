@@ -4,12 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -245,6 +247,14 @@ TEST(Terminal, DrawsInItsNewSize) {
   EXPECT_THAT(terminal.screen(), EndsWith("\n" + std::string(29, ' ') + "corner"));
 }
 
+TEST(Terminal, DrawsWhatCameBeforeAResizeInTheOldSize) {
+  Terminal terminal(sh("printf 'a row of twenty five letters'"), small(5, 20));
+  siginfo_t ended = {};
+  waitid(P_PID, static_cast<id_t>(terminal.pid()), &ended, WEXITED | WNOWAIT);  // it has written, and nobody has read
+  terminal.resize(5, 40);
+  EXPECT_THAT(terminal.screen(), StartsWith("a row of twenty five\n letters\n"));
+}
+
 TEST(Terminal, StartsInAFolderWithACleanEnvironment) {
   Terminal::Options options = small(20, 200);
   options.directory = "/usr";
@@ -278,6 +288,12 @@ TEST(Terminal, KillsAProgramThatIgnoresEverything) {
   EXPECT_EQ(kill(process, 0), -1);
 }
 
+TEST(Terminal, KillsAProgramThatHasHardlyBegun) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 50; ++i) Terminal({"sleep", "100"}, small());
+  EXPECT_LT(seconds_since(start), 60);
+}
+
 TEST(Terminal, KillsWhatItsProgramLeftBehind) {
   pid_t left = 0;
   {  // in a process group of its own (set -m), deaf to the hang-up, and its parent has ended
@@ -291,6 +307,16 @@ TEST(Terminal, KillsWhatItsProgramLeftBehind) {
     EXPECT_EQ(kill(left, 0), 0);
   }
   EXPECT_TRUE(ends(left));
+}
+
+TEST(Terminal, ClosesItsFiles) {
+  const auto open_files = [] {
+    const std::filesystem::directory_iterator files("/proc/self/fd");
+    return std::distance(begin(files), end(files));
+  };
+  const auto before = open_files();
+  { Terminal terminal(sh("true"), small()); }
+  EXPECT_EQ(open_files(), before);
 }
 
 TEST(Terminal, DrawsItsScreenInAFrame) {
