@@ -12,6 +12,7 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <thread>
 
 #include "learn/process.hpp"
 
@@ -392,6 +393,15 @@ TEST(Print, KeepsToTheWidthOfTheTerminalButNeverBreaksALineToRun) {
                 line + "\n\nNothing is wrong.\n");
 }
 
+TEST(Print, FillsALineToItsEnd) {
+  std::ostringstream full;
+  print({{Finding::Kind::ok, "a", "all of this fits exactly", ""}}, 24 + 24, full);
+  EXPECT_THAT(full.str(), HasSubstr("all of this fits exactly\n"));
+  std::ostringstream narrow;
+  print({{Finding::Kind::ok, "a", "all of this fits exactly", ""}}, 24 + 23, narrow);
+  EXPECT_THAT(narrow.str(), HasSubstr("all of this fits\n                        exactly\n"));
+}
+
 TEST(Print, CountsWhatIsWrong) {
   const Finding finding{Finding::Kind::wrong, "Ninja", "it is not installed", "apt-get install ninja-build"};
   std::ostringstream one;
@@ -429,11 +439,14 @@ TEST(Ask, GivesInputAndTakesOutputAndExitCode) {
 }
 
 TEST(Ask, KillsWhatTakesTooLongWithWhatItStarted) {
+  const fs::path left = fs::temp_directory_path() / ("ask-left-" + std::to_string(getpid()));
   const auto begin = std::chrono::steady_clock::now();
-  const auto answer = ask({"sh", "-c", "echo begun; sleep 60; echo done"}, "/", "", 1);
+  const auto answer = ask({"sh", "-c", "(sleep 2; touch " + left.string() + ") & echo begun; sleep 60"}, "/", "", 1);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
   EXPECT_EQ(answer.exit_code, 137);
   EXPECT_EQ(answer.output, "begun\n");
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  EXPECT_FALSE(fs::remove(left)) << "what it started went on";
 }
 
 }  // namespace
