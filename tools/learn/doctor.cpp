@@ -225,7 +225,7 @@ Findings examine_folder(const Course& course) {
   const FileSystem file_system = file_system_of(course.root);
   for (const std::string name : {".", "lessons", "build"}) {
     if (is_there(course.root / name) && !is_writable(course.root / name)) {
-      return {wrong("folder", (course.root / name).lexically_normal().string() + " cannot be written to",
+      return {wrong("folder", fs::weakly_canonical(course.root / name).string() + " cannot be written to",
                     make_ours(course, name))};
     }
   }
