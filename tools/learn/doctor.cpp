@@ -23,6 +23,7 @@
 #include "learn/lesson.hpp"
 #include "learn/machine.hpp"
 #include "learn/process.hpp"
+#include "learn/text.hpp"
 
 namespace attn::learn {
 
@@ -546,10 +547,10 @@ Findings examine_locale(const Course&) {
   for (const auto& variable : {"LANG", "LC_CTYPE", "LC_ALL"}) {
     if (!environment(variable).empty()) name = environment(variable);
   }
-  if (name.empty()) name = "C";
+  if (name.empty()) return {ok("locale", "none is set: taken as UTF-8")};
   const std::string mend = "export LC_ALL=C.UTF-8";
   const locale_t locale = newlocale(LC_CTYPE_MASK, "", nullptr);
-  if (locale == nullptr) return {remark("locale", name + " is not installed: symbols are written in ASCII", mend)};
+  if (locale == nullptr) return {remark("locale", name + " is not installed: other programs may write symbols in ASCII", mend)};
   const std::string encoding = nl_langinfo_l(CODESET, locale);
   freelocale(locale);
   if (encoding != "UTF-8") {
@@ -600,16 +601,6 @@ void add(Findings& findings, const Examination& examination, const Course& cours
   } catch (const std::exception& error) {
     findings.push_back(wrong(examination.what, std::string("cannot be looked at: ") + error.what(), "./learn doctor"));
   }
-}
-
-/// Breaks a text at spaces so that no row is longer than the width, unless a word is.
-std::vector<std::string> wrap(const std::string& text, std::size_t width) {
-  std::vector<std::string> rows(1);
-  for (const auto& word : words(text)) {
-    if (!rows.back().empty() && rows.back().size() + 1 + word.size() > width) rows.emplace_back();
-    rows.back() += (rows.back().empty() ? "" : " ") + word;
-  }
-  return rows;
 }
 
 }  // namespace
@@ -675,7 +666,7 @@ void print(const std::vector<Finding>& findings, std::size_t columns, std::ostre
     std::ostringstream first;
     first << std::left << std::setw(kind_width) << kinds.at(finding.kind) << std::setw(what_width) << finding.what;
     std::string before = first.str();
-    for (const auto& row : wrap(finding.is, std::max(columns, margin + 20) - margin)) {
+    for (const auto& row : wrapped(finding.is, static_cast<int>(std::max(columns, margin + 20) - margin))) {
       out << before << row << "\n";
       before = indent;
     }

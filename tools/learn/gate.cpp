@@ -13,6 +13,7 @@
 
 #include "learn/answers.hpp"
 #include "learn/process.hpp"
+#include "learn/text.hpp"
 
 namespace attn::learn::gate {
 
@@ -31,13 +32,6 @@ std::size_t occurrences(const std::string& text, const std::string& part) {
   if (part.empty()) return 0;
   for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
   return count;
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string row; std::getline(in, row);) lines.push_back(row);
-  return lines;
 }
 
 std::vector<std::string> all_matches(const std::string& text, const std::regex& pattern) {
@@ -252,11 +246,6 @@ void judge_stub_copies(const Lesson& lesson, Problems& problems) {
   }
 }
 
-/// How many characters a line has; in UTF-8 those after the first byte of a character begin with the bits 10.
-std::size_t width_of(const std::string& row) {
-  return static_cast<std::size_t>(std::count_if(row.begin(), row.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 void judge_brief(const Lesson& lesson, const course::InterviewBrief& brief, Problems& problems) {
   if (brief.minutes < 5 || brief.minutes > 40) {
     problems.push_back("interview.md gives " + std::to_string(brief.minutes) + " minutes, expected 5 to 40");
@@ -264,7 +253,7 @@ void judge_brief(const Lesson& lesson, const course::InterviewBrief& brief, Prob
   std::size_t length = 0;
   for (const auto& row : lines_of(brief.text)) {
     if (!row.empty()) ++length;
-    if (width_of(row) > 100) problems.push_back("interview.md has a line of more than 100 characters: " + row);
+    if (columns_of(row) > 100) problems.push_back("interview.md has a line of more than 100 characters: " + row);
   }
   if (length < 6 || length > 25) {
     problems.push_back("interview.md has " + std::to_string(length) + " lines of text, expected 6 to 25");
