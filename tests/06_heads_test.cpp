@@ -389,11 +389,11 @@ TEST(MergeHeads, RejectsSizesOfZero) {
 // --------------------------------------------------------------------------------------------------------- speed
 
 // Small enough for the processor's cache: with more, it is the operating system's memory that is timed.
-ATTN_SPEED("copied, split into 4 heads and merged, 100 times, 2 sequences of 64 tokens, E = 64", [] {
+ATTN_SPEED("copied, split into 4 heads and merged, 150 times, 2 sequences of 64 tokens, E = 64", [] {
   const arma::cube X(64, 64, 2, arma::fill::randn);
   return [X] {
     arma::cube again;
-    for (int i = 0; i < 100; ++i) again = merge_heads(split_heads(X, 4), 4);
+    for (int i = 0; i < 150; ++i) again = merge_heads(split_heads(X, 4), 4);
     return again;
   };
 });

@@ -6,6 +6,7 @@
 #include <armadillo>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <iostream>
 #include <stdexcept>
 #include <string>
@@ -20,6 +21,13 @@ TEST(Naughty, IsNotRunWhenTheSpeedIsMeasured) { std::abort(); }
 
 volatile bool forever = true;
 
+/// Takes so much processor time.
+void compute(double milliseconds) {
+  const std::clock_t start = std::clock();
+  while (1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC < milliseconds) {
+  }
+}
+
 arma::cube behave(const std::string& manner) {
   if (manner == "throws") throw std::runtime_error("out of \"ideas\"");
   if (manner == "throws something odd") throw 42;
@@ -32,15 +40,16 @@ arma::cube behave(const std::string& manner) {
   while (manner == "prints without end" && forever) std::cout << "again and again and again\n";
   if (manner == "prints") std::cout << "a word" << std::endl;
   if (manner == "allocates") return arma::cube(100000, 125000, 1, arma::fill::zeros);  // 100 GB
-  if (manner == "is slow") usleep(500000);
-  usleep(3000);
+  static int runs = 0;
+  if (manner == "is slow" && ++runs > 1) throw std::runtime_error("run once more");
+  compute(manner == "is slow" ? 100 : 3);
   return {};
 }
 
 ATTN_SPEED("naughty things", [] {
   const char* manner = std::getenv("NAUGHTY");
   if (manner == nullptr) throw std::runtime_error("NAUGHTY is not set");
-  usleep(300000);  // set-up: not to be measured
+  compute(100);  // set-up: not to be measured
   return [text = std::string(manner)] { return behave(text); };
 });
 

@@ -50,7 +50,7 @@ Answer answer_when_code(const std::string& manner) {
 std::string error_when_code(const std::string& manner) {
   const Answer answer = answer_when_code(manner);
   EXPECT_EQ(answer.exit_code, 2) << manner;
-  EXPECT_LT(answer.seconds, 10) << manner;
+  EXPECT_LT(answer.seconds, 20) << manner;
   EXPECT_EQ(answer.printed.find('\n'), answer.printed.size() - 1) << answer.printed;
   EXPECT_EQ(answer.line.value("what", ""), "naughty things") << answer.printed;
   EXPECT_FALSE(answer.line.contains("milliseconds")) << answer.printed;
@@ -75,17 +75,16 @@ TEST(Speed, OfAStubIsItsTodo) {
 }
 
 TEST(Speed, IsThatOfOneRunWithoutTheSetUp) {
-  const Answer answer = answer_when_code("is well-behaved");  // 3 ms, after 300 ms of set-up
+  const Answer answer = answer_when_code("is well-behaved");  // 3 ms, after 100 ms of set-up
   EXPECT_EQ(answer.exit_code, 0);
   EXPECT_GE(answer.line.value("milliseconds", 0.0), 3);
-  EXPECT_LT(answer.line.value("milliseconds", 1e9), 30);
+  EXPECT_LT(answer.line.value("milliseconds", 1e9), 6);
 }
 
-TEST(Speed, OfSlowCodeIsMeasuredOnce) {
-  const Answer answer = answer_when_code("is slow");  // 503 ms
-  EXPECT_EQ(answer.exit_code, 0);
-  EXPECT_GE(answer.line.value("milliseconds", 0.0), 503);
-  EXPECT_LT(answer.seconds, 0.3 + 2 * 0.5);
+TEST(Speed, OfSlowCodeIsThatOfItsOnlyRun) {
+  const Answer answer = answer_when_code("is slow");  // 100 ms; a second run throws
+  EXPECT_EQ(answer.exit_code, 0) << answer.printed;
+  EXPECT_GE(answer.line.value("milliseconds", 0.0), 100);
 }
 
 TEST(Speed, IsNotDisturbedByWhatTheCodePrints) {
