@@ -81,6 +81,13 @@ TEST(Speed, IsThatOfOneRunWithoutTheSetUp) {
   EXPECT_LT(answer.line.value("milliseconds", 1e9), 6);
 }
 
+TEST(Speed, OfQuickCodeIsThatOfOneRunToo) {
+  const Answer answer = answer_when_code("is quick");  // 0.2 ms, so many runs make a batch
+  EXPECT_EQ(answer.exit_code, 0);
+  EXPECT_GE(answer.line.value("milliseconds", 0.0), 0.2);
+  EXPECT_LT(answer.line.value("milliseconds", 1e9), 0.5);
+}
+
 TEST(Speed, OfSlowCodeIsThatOfItsOnlyRun) {
   const Answer answer = answer_when_code("is slow");  // 100 ms; a second run throws
   EXPECT_EQ(answer.exit_code, 0) << answer.printed;
