@@ -208,6 +208,7 @@ TEST(Backups, AreOnlyWhatIsWhole) {
   course.write(".learn/backup/.new-123/" + one, "half");
   course.write(".learn/backup/notes/" + one, "of the learner's own");
   course.write(".learn/backup/2026-11-21_15-04-05_reset_01", "a file");
+  course.write(".learn/backup/2026-11-21_15-04-05-1_reset_01/" + one, "a name that we never give");
   EXPECT_THAT(names(course.root()), ElementsAre(name));
 }
 

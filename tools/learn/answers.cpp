@@ -45,7 +45,7 @@ struct Name {
 
 /// @return false when it is no name of a backup.
 bool parse_name(const std::string& text, Name& name) {
-  static const std::regex pattern(R"((\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d)(?:-(\d{1,6}))?_([^_]+)_(.*))");
+  static const std::regex pattern(R"((\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d)(?:-([2-9]|[1-9]\d{1,5}))?_([^_]+)_(.*))");
   std::smatch match;
   if (!std::regex_match(text, match, pattern)) return false;
   name = {match[1], match[2].matched ? std::stoi(match[2]) : 1, match[3], match[4]};
