@@ -148,7 +148,7 @@ endfunction()
 
 # The gate's promises about one lesson (tools/learn/gate.hpp says what each one judges).
 function(_attn_register_gate name number root)
-  set(gate learn --root ${root} gate)
+  set(gate course_gate --root ${root})
   add_test(NAME stub.${name} COMMAND ${gate} stub ${name} --program $<TARGET_FILE:lesson_${number}>)
   add_test(NAME golden.${name} COMMAND ${gate} golden ${name})
   add_test(NAME chapter.${name} COMMAND ${gate} chapter ${name})

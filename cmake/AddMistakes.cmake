@@ -21,7 +21,7 @@ function(add_mistakes name)
     set(mutated ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}/${id}/${file})
     add_custom_command(
       OUTPUT ${mutated}
-      COMMAND learn --root ${arg_ROOT} gate mutate ${name} ${id} --output ${mutated}
+      COMMAND course_gate --root ${arg_ROOT} mutate ${name} ${id} --output ${mutated}
       DEPENDS ${original} ${catalogue}
       COMMENT "Making mistake ${id} of ${name}")
 
@@ -35,7 +35,7 @@ function(add_mistakes name)
       target_include_directories(${mutant} BEFORE PRIVATE ${folder})
     endif()
     if(NOT arg_NOT_IN_CTEST)
-      add_test(NAME mistake.${name}.${id} COMMAND learn --root ${arg_ROOT} gate mistake ${name} ${id} --program
+      add_test(NAME mistake.${name}.${id} COMMAND course_gate --root ${arg_ROOT} mistake ${name} ${id} --program
                                                   $<TARGET_FILE:${mutant}>)
     endif()
   endforeach()

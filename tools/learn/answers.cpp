@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
-#include <regex>
 #include <stdexcept>
 #include <system_error>
 #include <tuple>
@@ -45,11 +44,19 @@ struct Name {
 
 /// @return false when it is no name of a backup.
 bool parse_name(const std::string& text, Name& name) {
-  static const std::regex pattern(R"((\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d)(?:-([2-9]|[1-9]\d{1,5}))?_([^_]+)_(.*))");
-  std::smatch match;
-  if (!std::regex_match(text, match, pattern)) return false;
-  name = {match[1], match[2].matched ? std::stoi(match[2]) : 1, match[3], match[4]};
-  return true;
+  int part[6] = {};
+  int time_end = 0;
+  std::sscanf(text.c_str(), "%4d-%2d-%2d_%2d-%2d-%2d%n", part, part + 1, part + 2, part + 3, part + 4, part + 5,
+              &time_end);
+  if (time_end != static_cast<int>(std::string("2026-11-21_15-04-05").size())) return false;
+  const std::string rest = text.substr(static_cast<std::size_t>(time_end));  // "_reset_01" or "-2_reset_01"
+  const auto why_begin = rest.find('_') + 1;
+  const auto why_end = rest.find('_', why_begin);
+  if (why_begin == 0 || why_end == std::string::npos || why_end == why_begin) return false;
+  name = {text.substr(0, static_cast<std::size_t>(time_end)), 1, rest.substr(why_begin, why_end - why_begin),
+          rest.substr(why_end + 1)};
+  std::sscanf(rest.c_str(), "-%6d", &name.place);
+  return name.text() == text;  // and not otherwise written
 }
 
 /// The files in a backup, and nothing that only leads to a file elsewhere.

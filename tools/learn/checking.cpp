@@ -184,7 +184,6 @@ void Judgement::finish(const Process& checks) {
   for (auto at = printed.find(usual); here != usual && at != std::string::npos; at = printed.find(usual, at + 1)) {
     printed.replace(at, usual.size(), here);
   }
-  const std::string report = file_or_nothing(report_);
   const int code = checks.exit_code();
   if (checks.overran() || code == 128 + SIGXCPU || code == 128 + SIGXFSZ || code > 128) {
     const std::string what = checks.overran() || code == 128 + SIGXCPU ? "ran without end before its first check"
@@ -197,8 +196,8 @@ void Judgement::finish(const Process& checks) {
     return;
   }
   verdict_.text = printed;
-  if (report.empty()) return;
-  const auto json = nlohmann::json::parse(report);
+  if (!fs::is_regular_file(report_)) return;
+  const auto json = course::read_json(report_);
   for (const auto& check : json.at("checks")) {
     verdict_.checks.push_back({check.at("name"), check.at("state"), check.at("text"), check.at("hint")});
   }
@@ -232,8 +231,8 @@ void SpeedTest::next(const Process& ended) {
     start("measuring", {(folder_ / program).string(), "--speed"}, lesson_.root, output_, Limits{});
   };
   if (stage_ == Stage::building) return measure("lesson_" + lesson_.number(), Stage::learner);
-  const auto measured = nlohmann::json::parse(read_file(output_), nullptr, false);
-  if (!measured.is_object() || !measured.contains("milliseconds")) return;
+  const auto measured = course::read_json(output_);
+  if (!measured.contains("milliseconds")) return;
   const double milliseconds = measured["milliseconds"];
   if (stage_ == Stage::learner) {
     learner_ms_ = milliseconds;

@@ -19,7 +19,7 @@ namespace attn::learn {
 
 namespace fs = std::filesystem;
 using course::Lesson;
-using nlohmann::ordered_json;
+using nlohmann::json;
 
 namespace {
 
@@ -41,13 +41,13 @@ int exit_code_of(const Verdict& verdict) {
   return verdict.kind == Verdict::Kind::failed ? exit_failed : exit_not_judged;
 }
 
-ordered_json as_json(const Lesson& lesson, const Verdict& verdict) {
+json as_json(const Lesson& lesson, const Verdict& verdict) {
   static const std::map<Verdict::Kind, std::string> ids = {{Verdict::Kind::passed, "passed"},
                                                            {Verdict::Kind::failed, "failed"},
                                                            {Verdict::Kind::not_compiled, "not_compiled"},
                                                            {Verdict::Kind::not_judged, "not_judged"},
                                                            {Verdict::Kind::stopped, "stopped"}};
-  ordered_json checks = ordered_json::array();
+  json checks = json::array();
   for (const auto& check : verdict.checks) {
     checks.push_back({{"name", check.name}, {"state", check.state}, {"text", check.text}, {"hint", check.hint}});
   }
@@ -79,7 +79,7 @@ void say_success(const Course& course, const Lesson& lesson) {
 
 int check_all(Course& course, bool in_json) {
   int result = exit_passed;
-  ordered_json all = ordered_json::array();
+  json all = json::array();
   for (const auto& lesson : all_lessons(course.root)) {
     const std::string was = course.store.state().current;
     const Standing before = standing(course.store.state(), lesson);
@@ -93,7 +93,7 @@ int check_all(Course& course, bool in_json) {
     }
     if (verdict.kind == Verdict::Kind::stopped) break;
   }
-  if (in_json) std::cout << ordered_json{{"lessons", all}}.dump(2) << "\n";
+  if (in_json) std::cout << json{{"lessons", all}}.dump(2) << "\n";
   if (!in_json) say(course, "\n" + progress_text(course));
   return result;
 }
@@ -121,7 +121,7 @@ int list(const Course& course, bool in_json) {
     say(course, curriculum_lines(course));
     return exit_passed;
   }
-  ordered_json lessons = ordered_json::array();
+  json lessons = json::array();
   const Lesson current = current_lesson(course);
   for (const auto& lesson : all_lessons(course.root)) {
     const auto known = course.store.state().lessons.find(lesson.name);
@@ -135,7 +135,7 @@ int list(const Course& course, bool in_json) {
                        {"checks", record.checks},
                        {"files", lesson.stub_files()}});
   }
-  std::cout << ordered_json{{"lessons", lessons}}.dump(2) << "\n";
+  std::cout << json{{"lessons", lessons}}.dump(2) << "\n";
   return exit_passed;
 }
 

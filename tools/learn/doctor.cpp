@@ -550,7 +550,8 @@ Findings examine_locale(const Course&) {
   if (name.empty()) return {ok("locale", "none is set: taken as UTF-8")};
   const std::string mend = "export LC_ALL=C.UTF-8";
   const locale_t locale = newlocale(LC_CTYPE_MASK, "", nullptr);
-  if (locale == nullptr) return {remark("locale", name + " is not installed: other programs may write symbols in ASCII", mend)};
+  if (locale == nullptr)
+    return {remark("locale", name + " is not installed: other programs may write symbols in ASCII", mend)};
   const std::string encoding = nl_langinfo_l(CODESET, locale);
   freelocale(locale);
   if (encoding != "UTF-8") {

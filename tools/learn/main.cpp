@@ -3,7 +3,6 @@
 // Exit codes: 0 passed, 1 failed, 2 could not be judged (does not compile, bad usage, missing set-up).
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <optional>
@@ -11,53 +10,15 @@
 
 #include "learn/commands.hpp"
 #include "learn/doctor.hpp"
-#include "learn/gate.hpp"
 #include "learn/interview.hpp"
-#include "learn/lesson.hpp"
+#include "learn/process.hpp"
 #include "learn/review.hpp"
-#include "learn/verify.hpp"
 #include "learn/watch.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
-using attn::course::Lesson;
 using attn::learn::Course;
-
-int report(const attn::learn::gate::Problems& problems) {
-  for (const auto& problem : problems) std::cout << "✗ " << problem << "\n";
-  return problems.empty() ? attn::learn::exit_passed : attn::learn::exit_failed;
-}
-
-/// The gate's judgements one by one, as CTest calls them.
-void add_gate(CLI::App& app, const fs::path& root, std::optional<int>& result) {
-  namespace gate = attn::learn::gate;
-  static std::string name;
-  static std::string id;
-  static std::string file;
-  CLI::App& command = *app.add_subcommand("gate", "for CTest: one promise of the course at a time")->group("");
-  command.require_subcommand(1);
-  const auto add = [&](const char* what, bool with_id, const char* with_file, auto judge) {
-    CLI::App& one = *command.add_subcommand(what);
-    one.add_option("lesson", name)->required();
-    if (with_id) one.add_option("id", id)->required();
-    if (with_file != nullptr) one.add_option(with_file, file)->required();
-    one.callback([&root, &result, judge] { result = report(judge(attn::course::find_lesson(root, name))); });
-  };
-  add("stub", false, "--program", [](const Lesson& lesson) { return gate::judge_stub(lesson, fs::absolute(file)); });
-  add("mistake", true, "--program",
-      [](const Lesson& lesson) { return gate::judge_mistake(lesson, id, fs::absolute(file)); });
-  add("golden", false, nullptr, [](const Lesson& lesson) { return gate::judge_golden(lesson); });
-  add("chapter", false, nullptr, [](const Lesson& lesson) { return gate::judge_chapter(lesson); });
-  add("mutate", true, "--output", [](const Lesson& lesson) {
-    const std::string text = gate::mutate(lesson, id);
-    fs::create_directories(fs::path(file).parent_path());
-    // An unchanged mutant keeps its time, so that it is not compiled again.
-    if (!fs::exists(file) || attn::course::read_file(file) != text) std::ofstream(file) << text;
-    return gate::Problems{};
-  });
-  command.add_subcommand("house")->callback([&root, &result] { result = report(gate::judge_house(root)); });
-}
 
 /// What the commands take from the command line.
 struct Arguments {
@@ -69,7 +30,6 @@ struct Arguments {
   bool diff = false;
   std::optional<int> minutes;
   std::vector<std::string> for_demo;
-  std::string preset = "authoring";
 };
 
 /// The learner's commands. Each sets `run`, which does the work once all of the command line is understood.
@@ -129,9 +89,9 @@ void add_commands(CLI::App& app, Arguments& given, std::function<int(Course&)>& 
   add("doctor", "what on this machine is missing or wrong, and the line that mends it",
       [](Course& c) { return doctor(c.root, std::cout); });
   add("version", "the version of the course", [](Course& c) { return version(c); });
-  command = add("verify", "for authors: prove every promise of the course",
-                [&](Course& c) { return verify(c.root, given.preset); });
-  command->add_option("--preset", given.preset, "the configure preset to build and test");
+  add("verify", "for authors: prove every promise of the course (--help tells more)", [](Course& c) {
+    return attn::learn::run({(c.root / "learn").string(), "verify"}, c.root);
+  });  // it knows how
 }
 
 }  // namespace
@@ -140,7 +100,6 @@ int main(int argc, char** argv) {
   fs::path root = ATTN_ROOT;
   Arguments given;
   std::function<int(Course&)> run;
-  std::optional<int> judged;
 
   CLI::App app{"attention-by-hand: learn attention by writing it", "./learn"};
   app.add_option("--root", root, "the course's folder")->group("")->check(CLI::ExistingDirectory);
@@ -148,11 +107,9 @@ int main(int argc, char** argv) {
   app.require_subcommand(0, 1);
   app.fallthrough();
   add_commands(app, given, run);
-  add_gate(app, root, judged);
 
   try {
     app.parse(argc, argv);
-    if (judged) return *judged;
     Course course{fs::absolute(root), attn::learn::Style::of_output(given.plain), {root, std::cerr}};
     return run(course);
   } catch (const CLI::ParseError& error) {

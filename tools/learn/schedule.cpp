@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
-#include <regex>
 #include <stdexcept>
 
 #include "learn/files.hpp"
@@ -31,15 +30,12 @@ std::string day_text(Day day) {
 }
 
 Day parse_day(const std::string& text) {
-  static const std::regex pattern("([0-9]{4})-([0-9]{2})-([0-9]{2})");
-  std::smatch match;
-  if (std::regex_match(text, match, pattern)) {
-    std::tm parts{};
-    parts.tm_year = std::stoi(match[1]) - 1900;
-    parts.tm_mon = std::stoi(match[2]) - 1;
-    parts.tm_mday = std::stoi(match[3]);
+  std::tm parts{};
+  if (std::sscanf(text.c_str(), "%4d-%2d-%2d", &parts.tm_year, &parts.tm_mon, &parts.tm_mday) == 3) {
+    parts.tm_year -= 1900;
+    parts.tm_mon -= 1;
     const Day day = timegm(&parts) / seconds_a_day;
-    if (day_text(day) == text) return day;  // February 30 would come back as March 1 or 2
+    if (day_text(day) == text) return day;  // February 30 comes back as March 1 or 2, and 2026-1-1 otherwise written
   }
   throw std::invalid_argument("\"" + text + "\" is no day; write one like 2026-11-21");
 }

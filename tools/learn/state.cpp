@@ -21,7 +21,6 @@ namespace attn::learn {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using nlohmann::ordered_json;
 
 namespace {
 
@@ -215,18 +214,18 @@ State read_state(const fs::path& source) {
 
 // --------------------------------------------------------------------------------------------------- writing
 
-ordered_json to_json(const LessonRecord& record) {
+json to_json(const LessonRecord& record) {
   return {{"first_passed", record.first_passed}, {"passing", record.passing},
           {"passed_text", record.passed_text},   {"checks", record.checks},
           {"hint_level", record.hint_level},     {"mistakes", record.mistakes}};
 }
 
-ordered_json to_json(const InterviewRecord& record) {
+json to_json(const InterviewRecord& record) {
   return {{"when", record.when},     {"lesson", record.lesson}, {"minutes", record.minutes},  {"limit", record.limit},
           {"checks", record.checks}, {"passed", record.passed}, {"mistakes", record.mistakes}};
 }
 
-ordered_json to_json(const Card& card) {
+json to_json(const Card& card) {
   return {{"repetitions", card.repetitions},
           {"easiness", card.easiness},
           {"interval", card.interval},
@@ -234,20 +233,19 @@ ordered_json to_json(const Card& card) {
 }
 
 template <typename T>
-ordered_json to_json(const std::map<std::string, T>& records) {
-  ordered_json all = ordered_json::object();
+json to_json(const std::map<std::string, T>& records) {
+  json all = json::object();
   for (const auto& [name, record] : records) all[name] = to_json(record);
   return all;
 }
 
 std::string to_text(const State& state) {
-  ordered_json interviews = ordered_json::array();
+  json interviews = json::array();
   for (const auto& record : state.interviews) interviews.push_back(to_json(record));
-  const ordered_json file = {
-      {"version", our_version},   {"current", state.current},      {"lessons", to_json(state.lessons)},
-      {"interviews", interviews}, {"cards", to_json(state.cards)}, {"days", state.days}};
+  const json file = {{"version", our_version},   {"current", state.current},      {"lessons", to_json(state.lessons)},
+                     {"interviews", interviews}, {"cards", to_json(state.cards)}, {"days", state.days}};
   // bytes that are no UTF-8 are replaced: a strange file name is no reason to remember nothing
-  return file.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return file.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 /// While it lives, no other tool changes the state.
