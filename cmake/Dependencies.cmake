@@ -3,6 +3,7 @@ set(CMAKE_CXX_STANDARD 17)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 
+include(LeanArmadillo)
 find_package(Armadillo REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(GTest REQUIRED)
@@ -14,6 +15,13 @@ add_library(attn_armadillo INTERFACE)
 target_include_directories(attn_armadillo SYSTEM INTERFACE ${ARMADILLO_INCLUDE_DIRS})
 target_compile_definitions(attn_armadillo INTERFACE ARMA_DONT_USE_WRAPPER)
 target_link_libraries(attn_armadillo INTERFACE ${ATTN_OPENBLAS})
+
+# Learners wait for compilations without optimisation. Tried with Armadillo 11: of any other version the own headers serve.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_BUILD_TYPE STREQUAL Debug AND NOT ATTN_SANITIZE
+   AND ARMADILLO_VERSION_MAJOR EQUAL 11)
+  attn_lean_armadillo(${PROJECT_BINARY_DIR}/armadillo)
+  target_include_directories(attn_armadillo SYSTEM BEFORE INTERFACE ${PROJECT_BINARY_DIR}/armadillo)
+endif()
 
 # The contracts in include/attn.
 add_library(attn_contract INTERFACE)

@@ -1,0 +1,42 @@
+# attn_lean_armadillo(folder): writes a copy of some of the installed Armadillo's headers that compiles quicker.
+#
+# A compiler instantiates an inline member in every file that uses it, even where `extern template` says that it is
+# instantiated elsewhere. And g++ instantiates what the plain inline functions of a precompiled header need in every file
+# behind it, whether they are called or not. So in the copy
+#
+# - the templates that armadillo_templates.hpp instantiates are not marked inline: to a template it is no more than a hint;
+# - the plain functions that make a matrix, such as randu(n) and regspace(a, b), are only declared. They are defined in
+#   armadillo_templates.cpp.
+#
+# Nothing is left out, and nothing gives another result. Headers that stay as they are are not copied: the compiler finds
+# them where they were.
+function(attn_lean_armadillo folder)
+  configure_file(${ARMADILLO_INCLUDE_DIR}/armadillo ${folder}/armadillo COPYONLY)
+  foreach(name Mat Col Row Cube glue_times op_strans)
+    foreach(part bones meat)
+      _attn_read_armadillo(${name}_${part} text)
+      string(REGEX REPLACE "([ \n])(arma_)?inline([ \n])" "\\1\\3" text "${text}")
+      _attn_write_armadillo(${folder} ${name}_${part} "${text}")
+    endforeach()
+  endforeach()
+
+  string(ASCII 1 end) # stands for the brace that closes a function: a regular expression has to end there
+  foreach(name chi2rnd misc randg randi randn randperm randu regspace speye sprandn sprandu trimat_ind)
+    _attn_read_armadillo(fn_${name} text)
+    string(REPLACE "\n  }\n" "\n  ${end}\n" text "${text}")
+    string(REGEX REPLACE "(\n|\n//[^\n]*)\n(arma_warn_unused\n)?inline\n([^{}]+)\n  {([^${end}]*)${end}\n"
+                         "\\1\n\\2\\3\n#ifdef ATTN_INSTANTIATE\n  {\\4}\n#else\n  ;\n#endif\n" text "${text}")
+    string(REPLACE "${end}" "}" text "${text}")
+    _attn_write_armadillo(${folder} fn_${name} "${text}")
+  endforeach()
+endfunction()
+
+function(_attn_read_armadillo name result)
+  file(READ ${ARMADILLO_INCLUDE_DIR}/armadillo_bits/${name}.hpp text)
+  set(${result} "${text}" PARENT_SCOPE)
+endfunction()
+
+# Leaves a file that has not changed alone, so that the precompiled header is not built again.
+function(_attn_write_armadillo folder name text)
+  file(CONFIGURE OUTPUT ${folder}/armadillo_bits/${name}.hpp CONTENT "${text}" @ONLY)
+endfunction()
