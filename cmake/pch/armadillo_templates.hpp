@@ -26,8 +26,8 @@ ATTN_INSTANTIATE template void Product::apply<mat, mat>(mat&, const Glue<mat, ma
 ATTN_INSTANTIATE template void Product::apply<mat, Transposed>(mat&, const Glue<mat, Transposed, glue_times>&);
 ATTN_INSTANTIATE template void Product::apply<Transposed, mat>(mat&, const Glue<Transposed, mat, glue_times>&);
 ATTN_INSTANTIATE template void Product::apply<rowvec, mat>(mat&, const Glue<rowvec, mat, glue_times>&);
-ATTN_INSTANTIATE template void glue_times::apply_inplace_plus<rowvec, mat>(
-    mat&, const Glue<rowvec, mat, glue_times>&, sword);
+ATTN_INSTANTIATE template void glue_times::apply_inplace_plus<rowvec, mat>(mat&, const Glue<rowvec, mat, glue_times>&,
+                                                                           sword);
 ATTN_INSTANTIATE template void op_strans::apply_direct<mat>(mat&, const mat&);
 
 }  // namespace arma
