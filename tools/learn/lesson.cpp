@@ -214,7 +214,9 @@ Lesson find_lesson(const fs::path& root, const std::string& wanted) {
 
 nlohmann::json read_json(const fs::path& file) {
   try {
-    return nlohmann::json::parse(read_file(file));
+    const std::string text = read_file(file);
+    // From pointers: code that reads from a std::string the linker may take from a file that is not optimised.
+    return nlohmann::json::parse(text.data(), text.data() + text.size());
   } catch (const nlohmann::json::exception& error) {
     throw std::runtime_error(file.string() + ": " + error.what());
   }
