@@ -17,8 +17,7 @@ target_compile_definitions(attn_armadillo INTERFACE ARMA_DONT_USE_WRAPPER)
 target_link_libraries(attn_armadillo INTERFACE ${ATTN_OPENBLAS})
 
 # Learners wait for compilations without optimisation. Tried with Armadillo 11: of any other version the own headers serve.
-if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_BUILD_TYPE STREQUAL Debug AND NOT ATTN_SANITIZE
-   AND ARMADILLO_VERSION_MAJOR EQUAL 11)
+if(CMAKE_BUILD_TYPE STREQUAL Debug AND NOT ATTN_SANITIZE AND ARMADILLO_VERSION_MAJOR EQUAL 11)
   attn_lean_armadillo(${PROJECT_BINARY_DIR}/armadillo)
   target_include_directories(attn_armadillo SYSTEM BEFORE INTERFACE ${PROJECT_BINARY_DIR}/armadillo)
 endif()
