@@ -33,6 +33,9 @@ std::vector<Character> characters(const std::string& text) {
     const auto first = static_cast<unsigned char>(text[at]);
     std::size_t length = first < 0x80 ? 1 : (first >> 5) == 6 ? 2 : (first >> 4) == 14 ? 3 : (first >> 3) == 30 ? 4 : 1;
     if (at + length > text.size()) length = 1;
+    for (std::size_t i = 1; i < length; ++i) {
+      if ((static_cast<unsigned char>(text[at + i]) >> 6) != 2) length = 1;
+    }
     char32_t code = length == 1 ? first : first & (0x7Fu >> length);
     for (std::size_t i = 1; i < length; ++i) code = (code << 6) | (static_cast<unsigned char>(text[at + i]) & 0x3Fu);
     all.push_back({text.substr(at, length), code, width_of(code)});
@@ -49,6 +52,28 @@ std::string first_columns(const std::string& text, int columns) {
     kept += character.bytes;
   }
   return kept;
+}
+
+/// As it can be shown without moving the cursor or changing colours, whatever a learner's code or program wrote: tabs
+/// become spaces, and what is no character a question mark.
+std::string harmless(const std::string& line) {
+  constexpr int tab = 8;
+  std::string shown;
+  int column = 0;
+  for (const auto& character : characters(line)) {
+    if (character.code == '\r') continue;  // lines as Windows ends them
+    if (character.code == '\t') {
+      const int spaces = tab - column % tab;
+      shown.append(static_cast<std::size_t>(spaces), ' ');
+      column += spaces;
+      continue;
+    }
+    const bool control = character.code < 0x20 || (character.code >= 0x7F && character.code < 0xA0);
+    const bool no_character = character.bytes.size() == 1 && character.code >= 0x80;
+    shown += control || no_character ? "?" : character.bytes;
+    column += character.columns;
+  }
+  return shown;
 }
 
 /// Where the text of a line begins: behind its label, if it has one, or behind its indent.
@@ -148,20 +173,21 @@ std::vector<std::string> paragraphs_of(const std::string& markdown) {
       in_prose = false;
       continue;
     }
+    const bool blank = line.find_first_not_of(' ') == std::string::npos;
     const bool listed = line.rfind("- ", 0) == 0 || line.rfind("| ", 0) == 0;
-    if (in_prose && !line.empty() && !listed) {
+    if (in_prose && !blank && !listed) {
       lines.back() += " " + line.substr(line.find_first_not_of(' '));
     } else {
       lines.push_back(line);
     }
-    in_prose = !in_code && !line.empty() && line.rfind("| ", 0) != 0;
+    in_prose = !in_code && !blank && line.rfind("| ", 0) != 0;
   }
   return lines;
 }
 
 std::vector<std::string> wrapped(const std::string& text, int columns) {
   std::vector<std::string> out;
-  for (const auto& line : lines_of(text)) wrap_line(line, std::max(columns, 20), out);
+  for (const auto& line : lines_of(text)) wrap_line(harmless(line), std::max(columns, 20), out);
   return out;
 }
 
@@ -212,8 +238,8 @@ std::vector<std::string> side_by_side(const std::string& left, const std::string
   const auto b = lines_of(right);
   std::vector<std::string> rows;
   const auto add = [&](const std::string* one, const char* mark, const std::string* other) {
-    const auto cells = cell(one == nullptr ? "" : *one, half);
-    const auto others = cell(other == nullptr ? "" : *other, half);
+    const auto cells = cell(one == nullptr ? "" : harmless(*one), half);
+    const auto others = cell(other == nullptr ? "" : harmless(*other), half);
     for (std::size_t i = 0; i < std::max(cells.size(), others.size()); ++i) {
       const std::string l = i < cells.size() ? cells[i] : "";
       rows.push_back(padded(l, half) + " " + mark + " " + (i < others.size() ? others[i] : ""));

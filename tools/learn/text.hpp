@@ -20,7 +20,8 @@ std::vector<std::string> lines_of(const std::string& text);
 std::vector<std::string> paragraphs_of(const std::string& markdown);
 
 /// Lines broken between words where they are too wide; what follows a break stands under the text, or, in a line that
-/// begins with a label ("  likely  ..."), under what the label is about. A word that is too wide is cut.
+/// begins with a label ("  likely  ..."), under what the label is about. A word that is too wide is cut. Tabs become
+/// spaces; control characters and bytes that are no UTF-8, question marks.
 std::vector<std::string> wrapped(const std::string& text, int columns);
 
 /// The same without a meaning that only a symbol carries: "✗ " becomes "FAILED ", "✓ " becomes "passed ".
@@ -34,7 +35,7 @@ std::string in_ascii(const std::string& text);
 std::string bar(int done, int of, int columns);
 
 /// Two texts beside each other, equal lines in one row. Between them stands "|" where they differ, "<" or ">" where
-/// only one has the line.
+/// only one has the line. Tabs and control characters as in wrapped().
 std::vector<std::string> side_by_side(const std::string& left, const std::string& right, int columns);
 
 /// "12 minutes", "1 minute".
