@@ -74,18 +74,23 @@ int wait_for(pid_t child) {
   return code_of(status);
 }
 
+/// Leaves it to be waited for.
+bool has_ended(pid_t child) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
+}
+
 /// All that can be read until the other end is closed, or until the time is over.
-/// @return whether the end came in time
-bool read_until(std::chrono::steady_clock::time_point end, int fd, std::string& text) {
+void read_until(std::chrono::steady_clock::time_point end, int fd, std::string& text) {
   std::array<char, 4096> buffer{};
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
     pollfd readable{fd, POLLIN, 0};
     const int ready = left <= 0 ? 0 : poll(&readable, 1, static_cast<int>(left));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return false;
+    if (ready <= 0) return;
     const ssize_t size = read(fd, buffer.data(), buffer.size());
-    if (size <= 0) return true;
+    if (size <= 0) return;
     text.append(buffer.data(), static_cast<std::size_t>(size));
   }
 }
@@ -181,8 +186,10 @@ Answer ask(const std::vector<std::string>& arguments, const std::filesystem::pat
   close(out[1]);
   Answer answer{};
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  if (!read_until(end, out[0], answer.output)) kill(-child, SIGKILL);
+  read_until(end, out[0], answer.output);
   close(out[0]);
+  while (!has_ended(child) && std::chrono::steady_clock::now() < end) poll(nullptr, 0, 1);
+  kill(-child, SIGKILL);  // and what it may have left behind
   answer.exit_code = wait_for(child);
   return answer;
 }
