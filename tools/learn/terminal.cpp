@@ -28,30 +28,33 @@ constexpr const char* usual = "\x1b[0m";
 constexpr const char* home = "\x1b[H";
 constexpr const char* clear_screen = "\x1b[2J";
 constexpr const char* clear_line = "\x1b[K";
-constexpr const char* clear_below = "\x1b[J";
 constexpr const char* hide_cursor = "\x1b[?25l";
 constexpr const char* show_cursor = "\x1b[?25h";
 constexpr const char* keep_cursor = "\x1b[s";
 constexpr const char* restore_cursor = "\x1b[u";
 
 constexpr int ctrl_z = 26;
+constexpr int rest_of_a_key_ms = 25;  // an arrow is Esc and more; over a slow line the rest comes later
 
 termios usual_mode;
 volatile std::sig_atomic_t taken = 0;
-volatile std::sig_atomic_t resized = 0;
+volatile std::sig_atomic_t to_redraw = 0;
 bool cursor_hidden = false;
 
 /// Gives the terminal back before the program dies of a signal.
 void die(int signal) {
   if (taken != 0) {
     tcsetattr(STDIN_FILENO, TCSANOW, &usual_mode);
-    if (cursor_hidden) (void)!::write(STDOUT_FILENO, show_cursor, std::strlen(show_cursor));
+    if (cursor_hidden) {
+      (void)!::write(STDOUT_FILENO, show_cursor, std::strlen(show_cursor));
+      (void)!::write(STDOUT_FILENO, "\n", 1);
+    }
   }
   std::signal(signal, SIG_DFL);
   raise(signal);
 }
 
-void note_resize(int) { resized = 1; }
+void note_redraw(int) { to_redraw = 1; }
 
 void handle(int signal, void (*handler)(int)) {
   struct sigaction action {};
@@ -81,6 +84,20 @@ std::string painted(const std::string& line) {
 int width_of_terminal() {
   winsize size{};
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+/// The lines that there is room for, from line `first` on if there are enough, and how many follow.
+/// @return the line that is first now
+std::size_t cut_to(std::size_t room, std::size_t first, std::vector<std::string>& lines) {
+  const std::size_t begin = lines.size() > room ? std::min(first, lines.size() - room) : 0;
+  lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(begin));
+  if (lines.size() > room) {
+    const auto hidden = lines.size() - room + 1;
+    lines.resize(room - 1);
+    lines.push_back("... " + counted(static_cast<int>(hidden), "more line") + " (arrow down)");
+  }
+  lines.resize(room);
+  return begin;
 }
 
 std::string spelled(const Style& style, const std::string& text) {
@@ -116,16 +133,13 @@ std::string Style::operator()(const std::string& text) const {
 }
 
 Terminal::Terminal(bool plain) : style_(Style::of_output(plain)) {
-  handle(SIGWINCH, note_resize);
+  for (const int signal : {SIGWINCH, SIGCONT}) handle(signal, note_redraw);
   for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGQUIT}) handle(signal, die);
   measure();
   take();
 }
 
-Terminal::~Terminal() {
-  give_back();
-  if (!style_.plain) write("\n");
-}
+Terminal::~Terminal() { give_back(); }
 
 bool Terminal::available() { return isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0; }
 
@@ -154,7 +168,7 @@ void Terminal::give_back() {
   if (taken == 0) return;
   taken = 0;
   tcsetattr(STDIN_FILENO, TCSANOW, &usual_mode);
-  if (!style_.plain) write(show_cursor);
+  if (!style_.plain) write(std::string(show_cursor) + "\n");
 }
 
 void Terminal::write(const std::string& text) const {
@@ -170,18 +184,22 @@ Key Terminal::wait(std::chrono::milliseconds most, const std::vector<int>& fds) 
     std::vector<pollfd> waiting = {{STDIN_FILENO, POLLIN, 0}};
     for (const int fd : fds) waiting.push_back({fd, POLLIN, 0});
     const int ready = poll(waiting.data(), waiting.size(), static_cast<int>(most.count()));
-    if (resized != 0) {
-      resized = 0;
+    if (to_redraw != 0) {
+      to_redraw = 0;
       measure();
       last_.clear();
       return keys::redraw;
     }
     if (ready <= 0 || waiting[0].revents == 0) return keys::none;
     char bytes[64];
-    const ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+    ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
     if (n < 0 && errno == EINTR) return keys::none;
     if (n <= 0) return keys::closed;
     pending_.assign(bytes, static_cast<std::size_t>(n));
+    if (pending_ == "\x1b" && poll(waiting.data(), 1, rest_of_a_key_ms) > 0) {
+      n = read(STDIN_FILENO, bytes, sizeof bytes);
+      pending_.append(bytes, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    }
   }
   static const std::pair<const char*, Key> sequences[] = {{"\x1b[A", keys::up},       {"\x1bOA", keys::up},
                                                           {"\x1b[B", keys::down},     {"\x1bOB", keys::down},
@@ -192,14 +210,15 @@ Key Terminal::wait(std::chrono::milliseconds most, const std::vector<int>& fds) 
     return known;
   }
   const auto first = static_cast<unsigned char>(pending_.front());
-  if ((first == 27 && pending_.size() > 1) || first >= 0x80) {  // some other key: not one of ours
+  const bool other_sequence = begins_with(pending_, "\x1b[") || begins_with(pending_, "\x1bO");
+  if (other_sequence || first >= 0x80) {  // some other key: not one of ours
     pending_.clear();
     return keys::none;
   }
   pending_.erase(0, 1);
   if (first == ctrl_z) {
     give_back();
-    raise(SIGSTOP);
+    kill(0, SIGTSTP);  // as the terminal would: the whole job, and nothing where no shell is there to go on with it
     measure();
     take();
     return keys::redraw;
@@ -208,8 +227,8 @@ Key Terminal::wait(std::chrono::milliseconds most, const std::vector<int>& fds) 
   return static_cast<Key>(first >= 'A' && first <= 'Z' ? first - 'A' + 'a' : first);
 }
 
-void Terminal::show(const std::vector<std::string>& header, const std::vector<std::string>& body,
-                    const std::vector<std::string>& footer, int first) {
+int Terminal::show(const std::vector<std::string>& header, const std::vector<std::string>& body,
+                   const std::vector<std::string>& footer, int first) {
   const auto fitted = [this](const std::vector<std::string>& part) {
     std::vector<std::string> lines;
     for (const auto& line : part) {
@@ -218,35 +237,34 @@ void Terminal::show(const std::vector<std::string>& header, const std::vector<st
     }
     return lines;
   };
-  const auto top = fitted(header);
+  auto top = fitted(header);
   auto middle = fitted(body);
-  const auto bottom = fitted(footer);
+  auto bottom = fitted(footer);
+  std::size_t begin = 0;
   if (!style_.plain) {
-    const auto room = static_cast<std::size_t>(std::max(3, rows_ - static_cast<int>(top.size() + bottom.size())));
-    const auto last_first = middle.size() > room ? middle.size() - room + 1 : 0;
-    const auto begin = std::min(static_cast<std::size_t>(std::max(first, 0)), last_first);
-    middle.erase(middle.begin(), middle.begin() + static_cast<std::ptrdiff_t>(begin));
-    if (middle.size() > room) {
-      const auto hidden = middle.size() - room + 1;
-      middle.resize(room - 1);
-      middle.push_back("... " + counted(static_cast<int>(hidden), "more line") + " (arrow down)");
-    }
-    middle.resize(room);
+    constexpr std::size_t least = 3;
+    const auto rows = static_cast<std::size_t>(std::max(rows_, 4));
+    while (bottom.size() > 1 && top.size() + bottom.size() + least > rows) bottom.erase(bottom.begin());  // keys stay
+    while (top.size() > 1 && top.size() + bottom.size() + least > rows) top.pop_back();
+    const auto room = std::max<std::size_t>(1, rows - std::min(rows, top.size() + bottom.size()));
+    begin = cut_to(room, static_cast<std::size_t>(std::max(first, 0)), middle);
+    page_ = static_cast<int>(std::max<std::size_t>(2, room)) - 1;
   }
 
   std::string text;
-  for (const auto* part : {&top, static_cast<const std::vector<std::string>*>(&middle), &bottom}) {
+  for (const auto* part : {&top, &middle, &bottom}) {
     for (const auto& line : *part) {
       if (style_.plain) {
         text += line + "\n";
-      } else {
-        text += (text.empty() ? "" : "\r\n") + (part == &top ? bold + line + usual : painted(line)) + clear_line;
+      } else {  // cleared first: behind a line as wide as the screen, that would take its last character
+        text += (text.empty() ? "" : "\r\n") + std::string(clear_line) +
+                (part == &top ? bold + line + usual : painted(line));
       }
     }
   }
-  if (text == last_) return;
-  write(style_.plain ? text + "\n" : home + text + clear_below);
+  if (text != last_) write(style_.plain ? text + "\n" : home + text);
   last_ = text;
+  return static_cast<int>(begin);
 }
 
 void Terminal::show_in_corner(const std::string& text) {

@@ -63,8 +63,12 @@ class Terminal {
 
   /// Shows header, body and footer; where the body is too long, from its line `first` on, and says how much is left
   /// out. In plain style it is written below what was written before, unless nothing of it changed.
-  void show(const std::vector<std::string>& header, const std::vector<std::string>& body,
-            const std::vector<std::string>& footer, int first = 0);
+  /// @return the line it begins with: `first`, or less where the body ends sooner
+  int show(const std::vector<std::string>& header, const std::vector<std::string>& body,
+           const std::vector<std::string>& footer, int first = 0);
+
+  /// How many lines of the body there was room for.
+  int page() const { return page_; }
 
   /// Writes over a few columns at the right end of the first row, such as a clock. Nothing in plain style.
   void show_in_corner(const std::string& text);
@@ -80,6 +84,7 @@ class Terminal {
 
   Style style_;
   int rows_ = 24;
+  int page_ = 1;
   std::string pending_;  ///< bytes of keys that were not looked at yet
   std::string last_;     ///< what was shown last
 };

@@ -35,7 +35,6 @@ class Watch {
  public:
   Watch(Course& course, bool plain)
       : course_(course), terminal_(plain), lessons_(all_lessons(course.root)), lesson_(current_lesson(course)) {
-    course_.style = terminal_.style();
     go_to(lesson_);
   }
 
@@ -76,17 +75,23 @@ class Watch {
 
   /// Builds and checks the lesson from the beginning.
   void begin() {
+    stop();
     show(View::verdict);
-    all_.clear();
-    speed_.reset();
-    judgement_.reset();  // stops the one that runs
     verdict_.reset();
     judgement_ = std::make_unique<Judgement>(lesson_);
+  }
+
+  /// Stops what runs.
+  void stop() {
+    speed_.reset();
+    judgement_.reset();
+    all_.clear();
   }
 
   /// Saves and finished jobs. @return whether there was one
   bool look() {
     if (watcher_->changed()) {
+      note_.clear();  // it was about something before
       begin();
       return true;
     }
@@ -111,7 +116,7 @@ class Watch {
   }
 
   void check_all() {
-    begin();
+    stop();
     all_ = lessons_;
     all_lines_.clear();
     judgement_ = std::make_unique<Judgement>(all_.front());
@@ -148,7 +153,7 @@ class Watch {
       case 'c': return check_all();
       case 'e': return edit();
       case 'q': quit_ = true; return;
-      case keys::escape: return show(View::verdict);
+      case keys::escape: return show(all_.empty() ? View::verdict : View::all);
       default: return;
     }
   }
@@ -160,12 +165,12 @@ class Watch {
   }
 
   bool scroll(Key pressed) {
-    const int page = std::max(1, terminal_.rows() - 8);
+    const int page = terminal_.page();
     const std::map<Key, int> steps = {
         {keys::up, -1}, {keys::down, 1}, {keys::page_up, -page}, {keys::page_down, page}, {' ', page}};
     const auto found = steps.find(pressed);
     if (found == steps.end()) return false;
-    first_line_ = std::clamp(first_line_ + found->second, 0, std::max(0, static_cast<int>(body().size()) - 1));
+    first_line_ = std::max(0, first_line_ + found->second);
     return true;
   }
 
@@ -174,9 +179,7 @@ class Watch {
       const bool one = judgement_ && all_.empty();
       if (judgement_) judgement_->stop();
       if (one) verdict_ = judgement_->verdict();
-      judgement_.reset();
-      speed_.reset();
-      all_.clear();
+      stop();
       note_ = "stopped";
       return;
     }
@@ -224,13 +227,20 @@ class Watch {
   void open_list() {
     selected_ = here();
     show(View::list);
+    keep_selected_on_screen();
   }
 
   bool move_in_list(Key pressed) {
     if (pressed == keys::up && selected_ > 0) --selected_;
     if (pressed == keys::down && selected_ + 1 < lessons_.size()) ++selected_;
     if (pressed == keys::enter) go_to(lessons_[selected_]);
+    if (pressed == keys::up || pressed == keys::down) keep_selected_on_screen();
     return pressed == keys::up || pressed == keys::down || pressed == keys::enter;
+  }
+
+  void keep_selected_on_screen() {
+    const int selected = static_cast<int>(selected_);
+    first_line_ = std::clamp(first_line_, std::max(0, selected - terminal_.page() + 1), selected);
   }
 
   void solution() {
@@ -252,6 +262,7 @@ class Watch {
     }
     ask("Put the stubs of " + lesson_.title() + " back? What you wrote is kept in a backup.", [this] {
       const std::string kept = reset(lesson_);
+      watcher_->changed();  // by us
       begin();
       note_ = "Reset. What you wrote: ./learn backups restore " + kept;
     });
@@ -276,7 +287,16 @@ class Watch {
     return failing == nullptr || failing->hint.empty() ? lesson_.number() : failing->hint;
   }
 
-  void draw() { terminal_.show(header(), body(), footer(), first_line_); }
+  void draw() {
+    course_.style = terminal_.style();  // its width may be another one now
+    Lines shown;
+    try {
+      shown = body();
+    } catch (const std::exception& error) {  // a file that an editor is just replacing
+      shown = {error.what()};
+    }
+    first_line_ = terminal_.show(header(), shown, footer(), first_line_);
+  }
 
   Lines header() const { return {lesson_.title() + ": " + lesson_.subject(), "attention-by-hand, " + progress_, ""}; }
 
@@ -296,7 +316,8 @@ class Watch {
   std::string doing() const {
     const std::string doing = judgement_->doing();
     if (terminal_.style().plain) return doing.substr(0, doing.find(',')) + " ...";
-    const bool first = !fs::exists(course_.root / "build" / "dev" / ("lesson_" + lesson_.number()));
+    const Lesson& judged = all_.empty() ? lesson_ : all_.front();
+    const bool first = !fs::exists(course_.root / "build" / "dev" / ("lesson_" + judged.number()));
     return doing + " ..." + (first ? "   (the first time takes a minute or two)" : "");
   }
 
@@ -342,7 +363,7 @@ class Watch {
   Lines all_lines() const {
     Lines lines = all_lines_;
     if (judgement_) {
-      lines.push_back(all_.front().title() + ": " + judgement_->doing() + " ...");
+      lines.push_back(all_.front().title() + ": " + doing());
       lines.insert(lines.end(), {"", "Ctrl-C stops."});
     } else {
       lines.insert(lines.end(), {"", progress_text(course_), "Esc goes back."});
