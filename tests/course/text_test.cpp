@@ -1,0 +1,215 @@
+// Text as it stands in a terminal: how wide it is, where it is broken, and how it is spelled where only ASCII is known.
+#include "learn/text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "learn/lesson.hpp"
+
+namespace attn::learn {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Le;
+using ::testing::Not;
+using ::testing::ResultOf;
+using ::testing::StartsWith;
+
+const std::filesystem::path root = ATTN_ROOT;
+
+bool is_ascii(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+/// How many question marks in_ascii() put in the place of something.
+long unspelled(const std::string& text) {
+  const std::string ascii = in_ascii(text);
+  return std::count(ascii.begin(), ascii.end(), '?') - std::count(text.begin(), text.end(), '?');
+}
+
+TEST(Columns, AreTwoForAChineseCharacterAndNoneForACombiningMark) {
+  EXPECT_EQ(columns_of(""), 0);
+  EXPECT_EQ(columns_of("QKT"), 3);
+  EXPECT_EQ(columns_of("√E · Kᵀ"), 7);
+  EXPECT_EQ(columns_of("我喜欢"), 6);
+  EXPECT_EQ(columns_of("，。"), 4);
+  EXPECT_EQ(columns_of("안녕"), 4);
+  EXPECT_EQ(columns_of("😀"), 2);
+  EXPECT_EQ(columns_of("e\u0301te\u0301"), 3);
+}
+
+TEST(Columns, AreOneForAByteThatIsNoUtf8) {
+  EXPECT_EQ(columns_of("a\xE9z"), 3);
+  EXPECT_EQ(columns_of("\xC3"), 1);
+  EXPECT_EQ(columns_of("\xE6\x88z"), 3);
+}
+
+TEST(Padded, FillsUpToTheWidthAndNeverBeyond) {
+  EXPECT_EQ(padded("ab", 4), "ab  ");
+  EXPECT_EQ(padded("abcdef", 4), "abcd");
+  EXPECT_EQ(padded("我喜欢", 5), "我喜 ");
+  EXPECT_EQ(padded("", 2), "  ");
+}
+
+TEST(Lines, AreWithoutTheirNewlines) {
+  EXPECT_THAT(lines_of("a\n\nb\n"), ElementsAre("a", "", "b"));
+  EXPECT_THAT(lines_of("a"), ElementsAre("a"));
+  EXPECT_THAT(lines_of(""), IsEmpty());
+}
+
+TEST(Wrapped, BreaksBetweenWords) {
+  EXPECT_THAT(wrapped("the scores are not divided", 20), ElementsAre("the scores are not", "divided"));
+  EXPECT_THAT(wrapped("twenty columns wide.", 20), ElementsAre("twenty columns wide."));
+  EXPECT_THAT(wrapped("twenty columns wide. More", 20), ElementsAre("twenty columns wide.", "More"));
+}
+
+TEST(Wrapped, GoesOnUnderWhatALabelIsAbout) {
+  EXPECT_THAT(wrapped("  likely  the scores are not divided by √E, as they should be", 30),
+              ElementsAre("  likely  the scores are not", "          divided by √E, as", "          they should be"));
+}
+
+TEST(Wrapped, GoesOnUnderTheTextOfAnIndentedLineAndOfAListItem) {
+  EXPECT_THAT(wrapped("    one two three four five", 20), ElementsAre("    one two three", "    four five"));
+  EXPECT_THAT(wrapped("- one two three four five six", 20), ElementsAre("- one two three four", "  five six"));
+}
+
+TEST(Wrapped, CutsAWordThatIsTooWide) {
+  EXPECT_THAT(wrapped(std::string(45, 'x'), 20),
+              ElementsAre(std::string(20, 'x'), std::string(20, 'x'), std::string(5, 'x')));
+  EXPECT_THAT(wrapped("我喜欢玩游戏我喜欢玩游戏", 20), ElementsAre("我喜欢玩游戏我喜欢玩", "游戏"));
+}
+
+TEST(Wrapped, IsNeverWiderThanAskedFor) {
+  const std::string label = "  likely  " + std::string(80, 'y') + " " + std::string(30, 'z');
+  const std::string indented = std::string(70, ' ') + "far to the right, and long";
+  for (const int columns : {20, 21, 59, 60, 100}) {
+    for (const auto& text : {label, indented, std::string(200, ' '), std::string("我 ") + std::string(90, 'x')}) {
+      EXPECT_THAT(wrapped(text, columns), Each(ResultOf(columns_of, Le(columns)))) << columns << " columns: " << text;
+    }
+  }
+}
+
+TEST(Wrapped, KeepsEveryWordOfTheCourseAtSixtyColumns) {
+  const auto without_spaces = [](std::string text) {
+    text.erase(std::remove_if(text.begin(), text.end(), [](char c) { return c == ' ' || c == '\n'; }), text.end());
+    return text;
+  };
+  for (const auto& lesson : course::find_lessons(root)) {
+    const std::string text = course::read_file(lesson.chapter_file()) + course::read_file(lesson.hints_file());
+    std::string joined;
+    for (const auto& line : wrapped(text, 60)) {
+      EXPECT_LE(columns_of(line), 60) << lesson.name << ": " << line;
+      joined += line;
+    }
+    EXPECT_EQ(without_spaces(joined), without_spaces(text)) << lesson.name;
+  }
+}
+
+TEST(Wrapped, LetsNoTabAndNoEscapeSequenceThrough) {
+  EXPECT_THAT(wrapped("\tif (x)\ty;", 60), ElementsAre("        if (x)  y;"));
+  EXPECT_THAT(wrapped("我\tx", 60), ElementsAre("我      x"));
+  EXPECT_THAT(wrapped("\x1b[2J\x07gone?\x7f\u009b", 60), ElementsAre("?[2J?gone???"));
+  EXPECT_THAT(wrapped("as Windows ends it\r\n", 60), ElementsAre("as Windows ends it"));
+  EXPECT_THAT(wrapped("caf\xE9", 60), ElementsAre("caf?"));
+}
+
+TEST(Paragraphs, JoinTheLinesOfProse) {
+  EXPECT_THAT(paragraphs_of("one\ntwo\n\nthree\n  four\n"), ElementsAre("one two", "", "three four"));
+  EXPECT_THAT(paragraphs_of("one\n  \ntwo"), ElementsAre("one", "  ", "two"));
+}
+
+TEST(Paragraphs, KeepListsTablesAndCode) {
+  EXPECT_THAT(paragraphs_of("- one\n  goes on\n- two\n"), ElementsAre("- one goes on", "- two"));
+  EXPECT_THAT(paragraphs_of("see\n| a | b |\n| c | d |\nand\n"), ElementsAre("see", "| a | b |", "| c | d |", "and"));
+  EXPECT_THAT(paragraphs_of("so:\n```cpp\nint a;\n\nint b;\n```\nthen\n"),
+              ElementsAre("so:", "int a;", "", "int b;", "then"));
+}
+
+TEST(Words, StandInPlaceOfSymbols) {
+  EXPECT_EQ(in_words("✗ 01 self\n✓ 02\n"), "FAILED 01 self\npassed 02\n");
+  EXPECT_EQ(in_words("√E, no ✗"), "√E, no ✗");
+}
+
+TEST(Ascii, SpellsWhatItCanAndMarksWhatItCannot) {
+  EXPECT_EQ(in_ascii("✗ 01 self · Q Kᵀ / √E ≠ 1"), "FAILED 01 self - Q K^T / sqrt E != 1");
+  EXPECT_EQ(in_ascii("1 × 2 ± 3 → ∞ …"), "1 x 2 +- 3 -> inf ...");
+  EXPECT_EQ(in_ascii("我"), "?");
+  EXPECT_EQ(in_ascii("\xE9"), "?");
+}
+
+/// All that a learner may be shown of a lesson, but for the chapter's questions.
+std::vector<std::string> texts_of(const course::Lesson& lesson) {
+  std::vector<std::string> texts = {lesson.subject(), lesson.interview().text};
+  for (const auto& task : lesson.tasks()) texts.insert(texts.end(), task.levels.begin(), task.levels.end());
+  for (const auto& mistake : lesson.mistakes()) texts.push_back(mistake.says);
+  for (const auto& goal : lesson.goals()) texts.push_back(goal);
+  return texts;
+}
+
+/// Chinese has no spelling in ASCII.
+bool has_chinese(const std::string& text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if ((static_cast<unsigned char>(text[at]) >> 4) == 0xE && columns_of(text.substr(at, 3)) == 2) return true;
+  }
+  return false;
+}
+
+TEST(Ascii, SpellsEveryTextOfTheCourse) {
+  for (const auto& lesson : course::find_lessons(root)) {
+    for (const auto& text : texts_of(lesson)) {
+      EXPECT_TRUE(is_ascii(in_ascii(text))) << lesson.name << ": " << text;
+      if (has_chinese(text)) continue;
+      EXPECT_EQ(unspelled(text), 0) << lesson.name << ": " << in_ascii(text);
+    }
+    for (const auto& question : lesson.questions()) {
+      const std::string text = question.text + "\n" + question.answer;
+      EXPECT_TRUE(is_ascii(in_ascii(text))) << lesson.name << ": " << text;
+    }
+  }
+}
+
+TEST(Bar, ShowsTheShareDone) {
+  EXPECT_EQ(bar(0, 4, 10), "[........]");
+  EXPECT_EQ(bar(1, 4, 10), "[##......]");
+  EXPECT_EQ(bar(4, 4, 10), "[########]");
+  EXPECT_EQ(bar(0, 0, 6), "[....]");
+  EXPECT_EQ(bar(3, 4, -5), "[.]");
+}
+
+TEST(Bar, IsFullOnlyWhenAllIsDone) { EXPECT_EQ(bar(42, 43, 40).find(".]"), 38u); }
+
+TEST(SideBySide, PutsEqualLinesInOneRowAndMarksTheOthers) {
+  EXPECT_THAT(side_by_side("a\nmine\nb\nextra\n", "a\nyours\nb\n", 23),
+              ElementsAre("a            a", "mine       | yours", "b            b", "extra      < "));
+  EXPECT_THAT(side_by_side("a\n", "new\na\n", 23), ElementsAre("           > new", "a            a"));
+  EXPECT_THAT(side_by_side("", "", 23), IsEmpty());
+}
+
+TEST(SideBySide, IsNeverWiderThanAskedForAndLosesNothing) {
+  const std::string solution = course::read_file(root / "solutions/01_self_attention_v1/self_attention_v1.cpp");
+  const std::string stub = course::read_file(root / "lessons/01_self_attention_v1/self_attention_v1.cpp");
+  for (const int columns : {60, 100, 200}) {
+    const auto rows = side_by_side(stub, solution, columns);
+    EXPECT_THAT(rows, Each(ResultOf(columns_of, Le(columns))));
+    EXPECT_GE(rows.size(), lines_of(solution).size());
+  }
+  EXPECT_THAT(side_by_side("\tif (x) {\r\n", "  if (x) {\n", 60), ElementsAre(StartsWith("        if (x) {      ")));
+  EXPECT_THAT(side_by_side("\x1b[2J", "", 60), Each(Not(HasSubstr("\x1b"))));
+}
+
+TEST(Counted, HasAPluralBeyondOne) {
+  EXPECT_EQ(counted(0, "check"), "0 checks");
+  EXPECT_EQ(counted(1, "check"), "1 check");
+  EXPECT_EQ(counted(2, "check"), "2 checks");
+}
+
+}  // namespace
+}  // namespace attn::learn
