@@ -110,7 +110,7 @@ Process::Process(const std::vector<std::string>& arguments, const std::filesyste
     prctl(PR_SET_PDEATHSIG, end_signal);  // kill -9 on the tool leaves nothing behind
     if (getppid() != parent) _exit(1);
     fcntl(ends[1], F_SETFD, 0);
-    const int nothing = open("/dev/null", O_RDONLY);
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     dup2(nothing, STDIN_FILENO);
     send_output_to(output);
     if (limits) apply(*limits);
