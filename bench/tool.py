@@ -9,9 +9,9 @@ Works on a copy of the committed course in a temporary folder, with the right an
     ./learn list           when all is there, launcher included
     first screen           from starting ./learn to the lesson's heading on the terminal
     save -> verdict        in watch mode: from a save to the verdict on the terminal
-    ninja and compiler     `ninja lesson_01` alone after such a save
-    checks                 build/dev/lesson_01 alone
-    the tool's own share   what is left of save -> verdict: medians, one minus the others
+    ninja and compiler     from ninja's start until the program is linked, by its own log
+    checks                 build/dev/lesson_01 alone, right after the verdict
+    the tool's own share   what is left of save -> verdict
     idle                   the tool's processor time while nothing happens, in percent of one processor
 """
 
@@ -76,6 +76,12 @@ def seconds(command, folder, expect=0):
     return taken
 
 
+def linked_after(course):
+    """How long after its start ninja had linked the program, the last time it did."""
+    steps = [line.split("\t") for line in (course / "build/dev/.ninja_log").read_text().splitlines()[1:]]
+    return [int(end) / 1000 for _, end, _, output, _ in steps if output == "lesson_01"][-1]
+
+
 @contextlib.contextmanager
 def course_to_use(folder):
     if folder:
@@ -94,7 +100,7 @@ def measure(course, runs, idle_seconds):
     answer.write_text(right)
     seconds(["./learn", "check", "01"], course)  # builds what the first check builds once
 
-    lists, screens, verdicts, builds, checks = [], [], [], [], []
+    lists, screens, verdicts, builds, checks, own = [], [], [], [], [], []
     for _ in range(runs):
         lists.append(seconds(["./learn", "list"], course))
         watch = Watch(course)
@@ -108,25 +114,23 @@ def measure(course, runs, idle_seconds):
         saved = time.monotonic()
         answer.write_text(f"{right}// saved {run}\n")
         verdicts.append(watch.wait_for("Well done.") - saved)
+        builds.append(linked_after(course))
         watch.wait_for("the reference")
+        checks.append(seconds(["build/dev/lesson_01"], course))
+        own.append(verdicts[-1] - builds[-1] - checks[-1])
     watch.settle(1)
     before, begin = watch.processor_seconds(), time.monotonic()
     time.sleep(idle_seconds)
     idle = (watch.processor_seconds() - before) / (time.monotonic() - begin)
     watch.close()
 
-    for run in range(runs):
-        answer.write_text(f"{right}// built {run}\n")
-        builds.append(seconds(["ninja", "-C", "build/dev", "lesson_01"], course))
-        checks.append(seconds(["build/dev/lesson_01"], course))
-    own = statistics.median(verdicts) - statistics.median(builds) - statistics.median(checks)
     return [
         ("./learn list, ms", spread(lists)),
         ("./learn -> first screen, ms", spread(screens)),
         ("save -> verdict in watch mode, ms", spread(verdicts)),
         ("of which ninja and compiler, ms", spread(builds)),
         ("of which checks, ms", spread(checks)),
-        ("the tool's own share, ms", f"{own * 1000:.0f}"),
+        ("the tool's own share, ms", spread(own)),
         (f"idle over {idle_seconds} s, % of one processor", f"{idle * 100:.2f}"),
     ]
 
