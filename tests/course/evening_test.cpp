@@ -418,12 +418,14 @@ TEST_F(Evening, ShowsTheFirstErrorAndLetsOneScrollToTheLast) {
 }
 
 TEST_F(Evening, IsNotGarbledByWhatALearnersProgramPrints) {
-  const std::string naughty = R"("\x1b[2J\x1b[10;10Hhere\tand\rthere" << std::string(300, 'x') << " end\n")";
+  const std::string naughty = R"("\x1b[2J\x1b[10;10Hhere\tand\rthere" << std::string(300, '@') << " end\n")";
   save(beginning_with("  std::cout << " + naughty + ";\n  throw 42;"));
   Terminal terminal(tool(), size(40, 100));
   ASSERT_VERDICT(terminal, "?[2J?[10;10Hhere");
   EXPECT_SHOWS(terminal, " end");
   EXPECT_THAT(terminal.screen(), AllOf(StartsWith(heading), EndsWith(all_keys)));
+  const std::string screen = terminal.screen();
+  EXPECT_EQ(std::count(screen.begin(), screen.end(), '@'), 300) << terminal;  // in rows as wide as the screen
   EXPECT_THAT(terminal.transcript(), Not(HasSubstr("\x1b[10;10H")));
 }
 
@@ -585,12 +587,12 @@ TEST_F(Evening, IsAsciiInALocaleThatKnowsNothingElse) {
 
 TEST_F(Evening, FitsNarrowAndWideTerminals) {
   save(mistaken("unscaled"));
-  for (const int columns : {60, 200}) {
+  for (const int columns : {60, 80, 200}) {
     Terminal terminal(tool(), size(40, columns));
     ASSERT_VERDICT(terminal, "likely  the scores are " + not_passed);
     const auto rows = rows_of(terminal.screen());
     EXPECT_THAT(rows.front(), StartsWith(heading));
-    EXPECT_THAT(rows.back(), EndsWith("q quit"));
+    EXPECT_THAT(rows.back(), EndsWith("q quit"));  // no break in between
     for (const std::string label : {"likely  ", "where   ", "hint    ", "read   ", "write  "}) {
       EXPECT_NE(row_with(terminal, label), "") << label << "\n" << terminal;
     }

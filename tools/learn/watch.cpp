@@ -25,11 +25,25 @@ namespace {
 
 constexpr std::chrono::milliseconds look_again{200};
 constexpr int deepest_hint = 3;
-const std::string keys = "n next  p previous  h hint  l list  s solution  r reset  c check all  e edit  q quit";
 
 using Lines = std::vector<std::string>;
 
 void append(Lines& lines, const Lines& more) { lines.insert(lines.end(), more.begin(), more.end()); }
+
+/// The keys and what they do, in as many lines as it takes; none is broken between a key and its word.
+Lines key_lines(int columns) {
+  Lines lines = {"n next"};
+  for (const char* key :
+       {"p previous", "h hint", "l list", "s solution", "r reset", "c check all", "e edit", "q quit"}) {
+    const std::string longer = lines.back() + "  " + key;
+    if (columns_of(longer) <= columns) {
+      lines.back() = longer;
+    } else {
+      lines.emplace_back(key);
+    }
+  }
+  return lines;
+}
 
 class Watch {
  public:
@@ -380,7 +394,7 @@ class Watch {
     }
     lines.push_back("read   lessons/" + lesson_.name + "/README.md");
     for (const auto& file : lesson_.stub_files()) lines.push_back("write  " + file);
-    lines.push_back(note_.empty() ? keys : note_);
+    append(lines, note_.empty() ? key_lines(terminal_.columns()) : Lines{note_});
     return lines;
   }
 
