@@ -146,6 +146,15 @@ fs::path stub_of(const Lesson& lesson, const std::string& file) {
   return lesson.root / "tests" / "stubs" / lesson.name / fs::path(file).filename();
 }
 
+std::vector<std::string> given_files(const Lesson& lesson) {
+  std::vector<std::string> files;
+  for (const auto& stub : fs::directory_iterator(stub_of(lesson, "").parent_path())) {
+    files.push_back(lesson.room + "/" + lesson.name + "/" + stub.path().filename().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 bool edited(const Lesson& lesson) {
   const auto files = files_of(lesson);
   return std::any_of(files.begin(), files.end(), [&](const std::string& file) {
@@ -221,10 +230,9 @@ std::string restore(const fs::path& root, const std::string& name) {
 
 std::string reset(const Lesson& lesson) {
   std::vector<std::string> changed;
-  for (const auto& entry : fs::directory_iterator(stub_of(lesson, "").parent_path())) {
-    const std::string file = "lessons/" + lesson.name + "/" + entry.path().filename().string();
+  for (const auto& file : given_files(lesson)) {
     const fs::path answer = lesson.root / file;
-    if (!fs::exists(answer) || read_file(answer) != read_file(entry.path())) changed.push_back(file);
+    if (!fs::exists(answer) || read_file(answer) != read_file(stub_of(lesson, file))) changed.push_back(file);
   }
   const std::string copy = keep_copy(lesson.root, changed, "reset", lesson.number());
   for (const auto& file : changed) replace_file(lesson.root / file, read_file(stub_of(lesson, file)));

@@ -14,6 +14,9 @@ namespace attn::learn {
 /// @param file as the learner sees it, "lessons/NN_name/file.cpp"
 std::filesystem::path stub_of(const course::Lesson& lesson, const std::string& file);
 
+/// The files that a lesson begins with, where the learner writes them: all that has a stub, also when it was deleted.
+std::vector<std::string> given_files(const course::Lesson& lesson);
+
 /// Whether the learner has written anything in this lesson: changed a stub, or added a file.
 bool edited(const course::Lesson& lesson);
 

@@ -209,7 +209,7 @@ int solution(const Course& course, const std::string& name, bool beside_the_lear
     for (const auto& line : beside_the_reference(lesson, columns)) say(course, line);
     return exit_passed;
   }
-  for (const auto& file : lesson.stub_files()) {
+  for (const auto& file : given_files(lesson)) {
     const fs::path reference = lesson.solution_folder() / fs::path(file).filename();
     say(course, "// " + fs::relative(reference, course.root).string() + "\n\n" + course::read_file(reference));
   }

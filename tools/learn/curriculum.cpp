@@ -124,7 +124,7 @@ std::vector<course::Task> tasks_for(const Lesson& lesson, const std::string& top
 std::vector<std::string> beside_the_reference(const Lesson& lesson, int columns) {
   std::vector<std::string> lines;
   const int half = (columns - 3) / 2;
-  for (const auto& file : lesson.stub_files()) {
+  for (const auto& file : given_files(lesson)) {
     const fs::path reference = lesson.solution_folder() / fs::path(file).filename();
     if (!lines.empty()) lines.emplace_back();
     lines.push_back(padded("yours: " + fs::path(file).filename().string(), half) + "   the reference");
