@@ -31,17 +31,15 @@ Lesson blank_page(const Lesson& lesson) {
   Lesson scratch = lesson;
   scratch.room = ".learn/interview";
   std::vector<std::string> written;
-  std::vector<std::pair<fs::path, std::string>> pages;
-  for (const auto& file : lesson.stub_files()) {
-    const std::string page = scratch.room + "/" + lesson.name + "/" + fs::path(file).filename().string();
-    const std::string stub = course::read_file(stub_of(lesson, file));
-    if (fs::exists(lesson.root / page) && course::read_file(lesson.root / page) != stub) written.push_back(page);
-    pages.emplace_back(lesson.root / page, stub);
+  for (const auto& page : given_files(scratch)) {
+    const fs::path file = lesson.root / page;
+    if (!fs::exists(file) || course::read_file(file) != course::read_file(stub_of(lesson, page)))
+      written.push_back(page);
   }
   keep_copy(lesson.root, written, "interview", lesson.number());
-  for (const auto& [page, stub] : pages) {
-    fs::create_directories(page.parent_path());
-    if (!fs::exists(page) || course::read_file(page) != stub) replace_file(page, stub);
+  for (const auto& page : written) {
+    fs::create_directories((lesson.root / page).parent_path());
+    replace_file(lesson.root / page, course::read_file(stub_of(lesson, page)));
   }
   return scratch;
 }
