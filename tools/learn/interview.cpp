@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 #include <set>
+#include <sstream>
 
 #include "learn/answers.hpp"
 #include "learn/checking.hpp"
@@ -46,7 +47,7 @@ Lesson blank_page(const Lesson& lesson) {
 
 class Interview {
  public:
-  Interview(Course& course, const Lesson& lesson, int minutes, bool plain)
+  Interview(Course& course, const Lesson& lesson, double minutes, bool plain)
       : course_(course), terminal_(plain), lesson_(blank_page(lesson)), brief_(lesson.interview()), limit_(minutes) {
     course_.style = terminal_.style();
     before_ = interviews_of(course_.store.state(), lesson_.name);
@@ -248,10 +249,11 @@ class Interview {
   }
 
   std::string result_sentence() const {
-    const std::string time = minutes_text(record_.minutes) + " of " + std::to_string(limit_);
+    std::ostringstream time;
+    time << minutes_text(record_.minutes) << " of " << limit_;
     const std::string checks = counted(record_.checks, "check") + " used";
-    if (!record_.passed) return "Not passed: " + time + ", " + checks;
-    return "Passed" + std::string(record_.minutes > limit_ ? ", late" : "") + ": " + time + ", " + checks;
+    if (!record_.passed) return "Not passed: " + time.str() + ", " + checks;
+    return (record_.minutes > limit_ ? "Passed, late: " : "Passed: ") + time.str() + ", " + checks;
   }
 
   std::string best_sentence() const {
@@ -279,7 +281,7 @@ class Interview {
   Terminal terminal_;
   Lesson lesson_;
   course::InterviewBrief brief_;
-  int limit_;
+  double limit_;
   steady_clock::time_point begin_;
   Stage stage_ = Stage::working;
   std::unique_ptr<Judgement> judgement_;
@@ -317,7 +319,7 @@ Lesson lesson_to_ask(const Course& course) {
 
 }  // namespace
 
-int interview(Course& course, const std::string& name, std::optional<int> minutes, bool plain) {
+int interview(Course& course, const std::string& name, std::optional<double> minutes, bool plain) {
   const Lesson lesson = name.empty() ? lesson_to_ask(course) : course::find_lesson(course.root, name);
   if (!Terminal::available()) {
     std::cerr << "an interview needs a terminal: its clock and its keys. The task of " << lesson.title()

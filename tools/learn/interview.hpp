@@ -13,8 +13,8 @@ namespace attn::learn {
 /// @param name a lesson; empty for the one that is due: a blank-page lesson not passed in an interview yet, else the
 /// one
 ///             whose last interview is longest ago
-/// @param minutes to be given; without it, what the lesson's interview.md says
+/// @param minutes to be given, parts of one too; without it, what the lesson's interview.md says
 /// @return the exit code: passed, failed (given up or not whole), or not judged (no terminal)
-int interview(Course& course, const std::string& name, std::optional<int> minutes, bool plain);
+int interview(Course& course, const std::string& name, std::optional<double> minutes, bool plain);
 
 }  // namespace attn::learn

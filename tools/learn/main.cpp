@@ -28,7 +28,7 @@ struct Arguments {
   std::string backup;
   std::size_t level = 1;
   bool diff = false;
-  std::optional<int> minutes;
+  std::optional<double> minutes;
   std::vector<std::string> for_demo;
 };
 
@@ -75,7 +75,7 @@ void add_commands(CLI::App& app, Arguments& given, std::function<int(Course&)>& 
   command = add("interview", "a lesson on a blank page, against the clock",
                 [&](Course& c) { return interview(c, given.lesson, given.minutes, given.plain); });
   lesson_of(command, "its number, such as 05; without it, the one whose turn it is");
-  command->add_option("--minutes", given.minutes, "how long")->check(CLI::Range(1, 600));
+  command->add_option("--minutes", given.minutes, "how long")->check(CLI::Range(0.05, 600.0));
   add("review", "what is due today: questions to answer aloud, lessons to redo",
       [&](Course& c) { return review(c, given.plain); });
   add("stats", "passed, attempts, best times, and your most frequent mistakes", [](Course& c) { return stats(c); });
