@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -200,7 +201,7 @@ class Interview {
                    : pressed == keys::page_up   ? -page
                    : pressed == keys::page_down ? page
                                                 : 0;
-    first_line_ = std::clamp(first_line_ + by, 0, std::max(0, static_cast<int>(body().size()) - 1));
+    first_line_ += by;
     return by != 0;
   }
 
@@ -215,7 +216,7 @@ class Interview {
 
   // -------------------------------------------------------------------------------------------------- the screen
 
-  void draw() { terminal_.show(header(), body(), footer(), first_line_); }
+  void draw() { first_line_ = terminal_.show(header(), body(), footer(), first_line_); }
 
   Lines header() const {
     const std::string checks = counted(checks_, "check") + " used";
