@@ -159,16 +159,22 @@ class Interview {
     if (stage_ == Stage::result) return press_after(pressed);
     switch (pressed) {
       case 'c': return judgement_ ? void() : check();
-      case 't': verdict_.reset(); return;
+      case 't': return turn_over();
       case 'e': return edit();
       case 'q': stage_ = Stage::giving_up; return;
       default: return;
     }
   }
 
+  /// From the verdict to the task, and back.
+  void turn_over() {
+    showing_task_ = verdict_ && !showing_task_;
+    first_line_ = 0;
+  }
+
   void interrupt() {
     if (!judgement_) {
-      note_ = "Nothing is running. q gives up.";
+      note_ = stage_ == Stage::result ? "Nothing is running. q quits." : "Nothing is running. q hands in.";
       return;
     }
     judgement_->stop();
@@ -273,7 +279,8 @@ class Interview {
     } else if (stage_ == Stage::result) {
       lines.emplace_back("a answer  n next question  d the reference beside yours  q quit");
     } else {
-      lines.emplace_back("c check (it counts)  t the task again  e edit  q hand in");
+      const std::string turn = showing_task_ ? "t the last check" : verdict_ ? "t the task again" : "";
+      lines.push_back("c check (it counts)  " + turn + (turn.empty() ? "" : "  ") + "e edit  q hand in");
     }
     return lines;
   }
