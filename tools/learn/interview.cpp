@@ -60,7 +60,7 @@ class Interview {
   bool run() {
     bool news = true;
     while (stage_ != Stage::over) {
-      if (news || judgement_) draw();
+      if (news || (judgement_ && !terminal_.style().plain)) draw();
       if (stage_ == Stage::working) terminal_.show_in_corner(clock());
       const Key pressed = terminal_.wait(tick, {judgement_ ? judgement_->wake_fd() : -1});
       news = pressed != keys::none;
@@ -226,7 +226,8 @@ class Interview {
 
   Lines header() const {
     const std::string checks = counted(checks_, "check") + " used";
-    return {"Interview: " + lesson_.title(), checks + (terminal_.style().plain ? ", " + clock() : ""), ""};
+    const bool told = terminal_.style().plain && stage_ == Stage::working;  // otherwise it is in the corner
+    return {"Interview: " + lesson_.title(), checks + (told ? ", " + clock() : ""), ""};
   }
 
   Lines body() const {
