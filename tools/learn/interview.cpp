@@ -53,6 +53,7 @@ class Interview {
     course_.style = terminal_.style();
     before_ = interviews_of(course_.store.state(), lesson_.name);
     choose_follow_ups();
+    ahead_ = std::make_unique<Judgement>(lesson_);
     begin_ = steady_clock::now();
   }
 
@@ -104,6 +105,7 @@ class Interview {
       note_ = "The time is over. Go on if you like: it counts as late.";
       return true;
     }
+    if (ahead_ && ahead_->advance()) ahead_.reset();
     if (!judgement_ || !judgement_->advance()) return false;
     verdict_ = judgement_->verdict();
     judgement_.reset();
@@ -115,6 +117,8 @@ class Interview {
 
   void check() {
     ++checks_;
+    handed_in_ = minutes();
+    ahead_.reset();
     first_line_ = 0;
     showing_task_ = false;
     judgement_ = std::make_unique<Judgement>(lesson_);
@@ -126,10 +130,10 @@ class Interview {
     first_line_ = 0;
     record_.when = now_text();
     record_.lesson = lesson_.name;
-    record_.minutes = minutes();
+    record_.passed = verdict_ && verdict_->kind == Verdict::Kind::passed;
+    record_.minutes = record_.passed ? handed_in_ : minutes();
     record_.limit = limit_;
     record_.checks = checks_;
-    record_.passed = verdict_ && verdict_->kind == Verdict::Kind::passed;
     record_.mistakes.assign(mistakes_.begin(), mistakes_.end());
     const double share = verdict_ && verdict_->total() > 0 ? 1.0 * verdict_->passed() / verdict_->total() : 0;
     const int grade = grade_of(record_, share);
@@ -138,7 +142,7 @@ class Interview {
           state.interviews.push_back(record_);
           for (const auto& id : record_.mistakes) ++state.lessons[lesson_.name].mistakes[id];
           Card& card = state.cards[lesson_.name];
-          card = reviewed(card, grade, today());
+          if (card.due <= today() || grade < known_from) card = reviewed(card, grade, today());  // early is no news
           Card fresh;
           fresh.due = today() + 1;
           for (const auto& question : lesson_.questions()) {
@@ -293,9 +297,11 @@ class Interview {
   double limit_;
   steady_clock::time_point begin_;
   Stage stage_ = Stage::working;
+  std::unique_ptr<Judgement> ahead_;  ///< builds while the task is being read, so that the first check is quick
   std::unique_ptr<Judgement> judgement_;
   std::optional<Verdict> verdict_;
   int checks_ = 0;
+  double handed_in_ = 0;  ///< minutes, when the last check was asked for: building and checking take nobody's time
   std::set<std::string> mistakes_;
   Tries before_;
   InterviewRecord record_;
