@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -323,13 +324,14 @@ Lesson lesson_to_ask(const Course& course) {
     const bool blank_class = fs::exists(course.root / "tests" / (lesson.name + "_adapter.cpp"));
     if (blank_class && interviews_of(state, lesson.name).passed == 0) return lesson;
   }
-  for (const auto& record : state.interviews) {  // oldest first
-    const bool again = std::any_of(state.interviews.begin(), state.interviews.end(), [&](const auto& other) {
-      return other.lesson == record.lesson && other.when > record.when;
-    });
-    if (!again) return course::find_lesson(course.root, record.lesson);
+  std::map<std::string, std::size_t> last;  // the place of each lesson's last interview; they are oldest first
+  for (std::size_t i = 0; i < state.interviews.size(); ++i) last[state.interviews[i].lesson] = i;
+  const Lesson* longest_ago = nullptr;
+  for (const auto& lesson : lessons) {
+    if (last.count(lesson.name) == 0) continue;
+    if (longest_ago == nullptr || last[lesson.name] < last[longest_ago->name]) longest_ago = &lesson;
   }
-  return lessons.front();
+  return longest_ago == nullptr ? lessons.front() : *longest_ago;
 }
 
 }  // namespace
