@@ -39,6 +39,15 @@ std::optional<Item> item_of(const std::filesystem::path& root, const std::string
   return {};
 }
 
+/// What the learner is asked about, without cards of lessons and questions that are no longer part of the course.
+State known_cards(const Course& course) {
+  State known;
+  for (const auto& [name, card] : course.store.state().cards) {
+    if (item_of(course.root, name)) known.cards[name] = card;
+  }
+  return known;
+}
+
 std::deque<Item> due_items(const Course& course) {
   std::deque<Item> items;
   for (const auto& card : due_cards(course.store.state(), today())) {
@@ -50,7 +59,7 @@ std::deque<Item> due_items(const Course& course) {
 std::string still_due(const Course& course) {
   const auto due = static_cast<int>(due_items(course).size());
   if (due > 0) return "Due today: " + counted(due, "item") + ".";
-  const std::string next = next_due(course.store.state());
+  const std::string next = next_due(known_cards(course));
   if (next.empty()) return "Nothing to review yet: lessons that you pass, and their questions, come back here.";
   return "Nothing is due today. The next review is due on " + next + ".";
 }
