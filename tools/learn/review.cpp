@@ -1,7 +1,10 @@
 #include "learn/review.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <deque>
 #include <iostream>
+#include <map>
 #include <optional>
 
 #include "learn/commands.hpp"
@@ -70,6 +73,7 @@ class Review {
   Review(Course& course, bool plain) : course_(course), plain_(plain), items_(due_items(course)) {}
 
   void run() {
+    terminal_.emplace(plain_);
     while (!items_.empty() && !quit_) {
       const Item item = items_.front();
       items_.pop_front();
@@ -82,11 +86,15 @@ class Review {
  private:
   /// Shows something and waits for one of these keys.
   char choose(const Lines& body, const std::string& keys, const std::string& allowed) {
-    Terminal terminal(plain_);
     const Lines header = {"Review: " + counted(static_cast<int>(items_.size()) + 1, "item") + " to go", ""};
+    const int page = std::max(1, terminal_->rows() - 6);
+    const std::map<Key, int> steps = {
+        {keys::up, -1}, {keys::down, 1}, {keys::page_up, -page}, {keys::page_down, page}, {' ', page}};
+    int first_line = 0;
     while (true) {
-      terminal.show(header, body, {"", keys});
-      const Key pressed = terminal.wait(std::chrono::hours(1));
+      first_line = terminal_->show(header, body, {"", keys}, first_line);
+      const Key pressed = terminal_->wait(std::chrono::hours(1));
+      if (const auto step = steps.find(pressed); step != steps.end()) first_line += step->second;
       if (pressed == keys::closed || pressed == keys::ctrl_c || pressed == 'q') {
         quit_ = true;
         return 'q';
@@ -110,8 +118,8 @@ class Review {
   }
 
   void note(Item item, int grade) {
-    ++answered_;
     if (!item.again) {
+      ++answered_;
       course_.store.update(
           [&](State& state) { state.cards[item.card] = reviewed(state.cards[item.card], grade, today()); }, true);
     }
@@ -124,12 +132,15 @@ class Review {
     const Lines body = {item.lesson.title() + ": " + item.lesson.subject(), "",
                         "Write it once more from blank, as an interview of " + minutes + " minutes."};
     if (choose(body, "y begin  n not today  q quit", "yn") != 'y') return;
+    terminal_.reset();
     interview(course_, item.lesson.name, {}, plain_);  // it notes the grade itself
+    terminal_.emplace(plain_);
     ++answered_;
   }
 
   Course& course_;
   bool plain_;
+  std::optional<Terminal> terminal_;  ///< none while an interview has its own
   std::deque<Item> items_;
   int answered_ = 0;
   bool quit_ = false;
