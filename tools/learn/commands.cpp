@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -57,6 +59,11 @@ json as_json(const Lesson& lesson, const Verdict& verdict) {
           {"text", verdict.text},         {"checks", checks}};
 }
 
+/// Bytes that are no UTF-8, in what a compiler or a learner's program says, are replaced: it stays JSON.
+void print(const json& json) {
+  std::cout << json.dump(2, ' ', false, json::error_handler_t::replace) << std::endl;
+}
+
 Verdict judge(Course& course, const Lesson& lesson) {
   Judgement judgement(lesson);
   judgement.wait([&](const std::string& doing) { std::cerr << course.style(lesson.title() + ": " + doing) << "\n"; });
@@ -93,9 +100,70 @@ int check_all(Course& course, bool in_json) {
     }
     if (verdict.kind == Verdict::Kind::stopped) break;
   }
-  if (in_json) std::cout << json{{"lessons", all}}.dump(2) << "\n";
+  if (in_json) print(json{{"lessons", all}});
   if (!in_json) say(course, "\n" + progress_text(course));
   return result;
+}
+
+// ------------------------------------------------------------------------------------------------- for update
+
+/// What a learner wrote in a file, and what the file began as.
+struct Answer {
+  std::string text;
+  std::string stub;
+};
+
+std::map<std::string, Answer> written_answers(const Course& course) {
+  std::map<std::string, Answer> answers;
+  for (const auto& lesson : all_lessons(course.root)) {
+    for (const auto& file : given_files(lesson)) {
+      if (!fs::is_regular_file(course.root / file)) continue;
+      const Answer answer{course::read_file(course.root / file), course::read_file(stub_of(lesson, file))};
+      if (answer.text != answer.stub) answers[file] = answer;
+    }
+  }
+  return answers;
+}
+
+/// While it lives, nothing but kill -9 ends us, or what we start.
+class Undisturbed {
+ public:
+  Undisturbed() {
+    for (std::size_t i = 0; i < std::size(signals); ++i) before_[i] = std::signal(signals[i], SIG_IGN);
+  }
+  ~Undisturbed() {
+    for (std::size_t i = 0; i < std::size(signals); ++i) std::signal(signals[i], before_[i]);
+  }
+  Undisturbed(const Undisturbed&) = delete;
+  Undisturbed& operator=(const Undisturbed&) = delete;
+
+ private:
+  static constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP};
+  void (*before_[std::size(signals)])(int);
+};
+
+/// Merges what git fetched, with the stubs in place of the answers meanwhile. @return git's exit code
+int merge_under(const fs::path& root, const std::map<std::string, Answer>& answers) {
+  const Undisturbed until_all_is_back;
+  std::vector<std::string> put_stubs = {"git", "checkout", "--quiet", "HEAD", "--"};
+  for (const auto& [file, answer] : answers) put_stubs.push_back(file);
+  int result = answers.empty() ? 0 : run(put_stubs, root);
+  if (result == 0) result = run({"git", "merge", "--ff-only", "@{upstream}"}, root);
+  for (const auto& [file, answer] : answers) {
+    fs::create_directories((root / file).parent_path());  // gone, where the lesson has another name now
+    replace_file(root / file, answer.text);
+  }
+  return result;
+}
+
+void say_when_it_begins_otherwise(const Course& course, const std::string& file, const std::string& stub) {
+  const Lesson lesson{course.root, fs::path(file).parent_path().filename().string()};
+  const fs::path now = stub_of(lesson, file);
+  if (!fs::exists(now)) {
+    say(course, file + " is no longer part of the course: yours is still there");
+  } else if (course::read_file(now) != stub) {
+    say(course, file + " begins otherwise now: compare yours with " + fs::relative(now, course.root).string());
+  }
 }
 
 }  // namespace
@@ -135,7 +203,7 @@ int list(const Course& course, bool in_json) {
                        {"checks", record.checks},
                        {"files", lesson.stub_files()}});
   }
-  std::cout << json{{"lessons", lessons}}.dump(2) << "\n";
+  print(json{{"lessons", lessons}});
   return exit_passed;
 }
 
@@ -144,7 +212,7 @@ int check(Course& course, const std::string& name, bool in_json) {
   const Lesson lesson = wanted_lesson(course, name);
   const Verdict verdict = judge(course, lesson);
   if (in_json) {
-    std::cout << as_json(lesson, verdict).dump(2) << "\n";
+    print(as_json(lesson, verdict));
     return exit_code_of(verdict);
   }
   if (!verdict.warnings.empty()) say(course, verdict.warnings + "\n");
@@ -252,36 +320,28 @@ int restore_backup(const Course& course, const std::string& name) {
 }
 
 int update(const Course& course) {
-  std::map<std::string, std::string> texts;  // what the learner wrote
-  std::map<std::string, std::string> stubs;  // what it began as
+  if (!fs::exists(course.root / ".git")) {
+    throw std::runtime_error(course.root.string() +
+                             " is no clone of a git repository, so there is nothing to update it from; clone the "
+                             "course anew, and copy what you wrote in lessons/");
+  }
+  const auto could_not = [&](const std::string& why) {
+    say(course, "git could not bring the course up to date (" + why + "); nothing of yours was changed");
+    return exit_not_judged;
+  };
+  const int fetched = run({"git", "fetch"}, course.root);  // what takes long, or fails, while all is as it was
+  if (fetched == 127) return could_not("it is not installed");
+  if (fetched != 0) return could_not("above: its reason");
+
+  const auto answers = written_answers(course);
   std::vector<std::string> files;
-  for (const auto& lesson : all_lessons(course.root)) {
-    for (const auto& file : lesson.stub_files()) {
-      const std::string text = course::read_file(course.root / file);
-      const std::string stub = course::read_file(stub_of(lesson, file));
-      if (text == stub) continue;
-      files.push_back(file);
-      texts[file] = text;
-      stubs[file] = stub;
-    }
-  }
+  for (const auto& [file, answer] : answers) files.push_back(file);
   const std::string kept = keep_copy(course.root, files, "update", "all");
-  std::vector<std::string> put_back = {"git", "checkout", "--quiet", "HEAD", "--"};
-  put_back.insert(put_back.end(), files.begin(), files.end());
-  int result = files.empty() ? 0 : run(put_back, course.root);
-  if (result == 0) result = run({"git", "pull", "--ff-only"}, course.root);
-  for (const auto& [file, text] : texts) replace_file(course.root / file, text);
+  const int result = merge_under(course.root, answers);
   if (!kept.empty()) say(course, "What you wrote stands where it stood; a copy is kept as " + kept);
-  for (const auto& [file, stub] : stubs) {
-    const Lesson lesson = course::find_lesson(course.root, fs::path(file).parent_path().filename().string());
-    const fs::path now = stub_of(lesson, file);
-    if (!fs::exists(now) || course::read_file(now) != stub) {
-      say(course, file + " begins otherwise now: compare yours with " + fs::relative(now, course.root).string());
-    }
-  }
-  if (result == 0) return exit_passed;
-  say(course, "git could not bring the course up to date (above: its reason); nothing of yours was changed");
-  return exit_not_judged;
+  if (result != 0) return could_not("above: its reason");
+  for (const auto& [file, answer] : answers) say_when_it_begins_otherwise(course, file, answer.stub);
+  return exit_passed;
 }
 
 // ---------------------------------------------------------------------------------------------------- the rest
