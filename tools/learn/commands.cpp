@@ -349,14 +349,19 @@ int update(const Course& course) {
 int stats(const Course& course) {
   const State& state = course.store.state();
   int checks = 0;
-  std::map<std::string, std::pair<int, std::string>> mistakes;  // sentence -> how often, in which lesson
+  struct Named {
+    int times;
+    std::string lesson;
+    std::string says;
+  };
+  std::vector<Named> mistakes;
   for (const auto& lesson : all_lessons(course.root)) {
     const auto known = state.lessons.find(lesson.name);
     if (known == state.lessons.end()) continue;
     checks += known->second.checks;
     for (const auto& mistake : lesson.mistakes()) {
       const auto times = known->second.mistakes.find(mistake.id);
-      if (times != known->second.mistakes.end()) mistakes[mistake.says] = {times->second, lesson.number()};
+      if (times != known->second.mistakes.end()) mistakes.push_back({times->second, lesson.number(), mistake.says});
     }
   }
   say(course, "lessons     " + progress_text(course));
@@ -371,13 +376,11 @@ int stats(const Course& course) {
     if (tried.passed > 0) line += ", best " + minutes_text(tried.best_minutes);
     say(course, line);
   }
-  std::vector<std::pair<std::string, std::pair<int, std::string>>> often(mistakes.begin(), mistakes.end());
-  std::stable_sort(often.begin(), often.end(),
-                   [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
+  std::stable_sort(mistakes.begin(), mistakes.end(), [](const Named& a, const Named& b) { return a.times > b.times; });
   constexpr std::size_t most = 5;
-  for (std::size_t i = 0; i < std::min(most, often.size()); ++i) {
-    say(course, "mistake     " + counted(often[i].second.first, "time") + " in " + often[i].second.second + ": " +
-                    often[i].first);
+  mistakes.resize(std::min(most, mistakes.size()));
+  for (const auto& [times, lesson, says] : mistakes) {
+    say(course, "mistake     " + counted(times, "time") + " in " + lesson + ": " + says);
   }
   return exit_passed;
 }
