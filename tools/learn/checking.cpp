@@ -1,6 +1,7 @@
 #include "learn/checking.hpp"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -135,15 +136,22 @@ Judgement::Judgement(Lesson lesson)
     : lesson_(std::move(lesson)),
       target_((lesson_.room == "lessons" ? "lesson_" : "interview_") + lesson_.number()),
       folder_(lesson_.root / "build" / preset),
-      log_(folder_ / ("build-" + target_ + ".log")),
-      report_(folder_ / (target_ + "-report.json")),
-      printed_(folder_ / (target_ + "-report.txt")) {
+      own_(folder_ / (target_ + "-" + std::to_string(getpid()))),
+      log_(own_.string() + ".log"),
+      report_(own_.string() + ".json"),
+      printed_(own_.string() + ".txt") {
   fs::create_directories(folder_);
   if (unconfigured(lesson_.root, preset)) {
     start("setting up", configure_command(preset), lesson_.root, log_);
   } else {
     build();
   }
+}
+
+Judgement::~Judgement() {
+  Job::stop();
+  std::error_code ignored;
+  for (const auto& file : {log_, report_, printed_}) fs::remove(file, ignored);
 }
 
 void Judgement::build() {

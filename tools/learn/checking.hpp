@@ -83,6 +83,9 @@ class Job {
 class Judgement : public Job {
  public:
   explicit Judgement(course::Lesson lesson);
+  ~Judgement() override;
+  Judgement(const Judgement&) = delete;
+  Judgement& operator=(const Judgement&) = delete;
   const Verdict& verdict() const { return verdict_; }
   void stop() override;
 
@@ -96,6 +99,7 @@ class Judgement : public Job {
   course::Lesson lesson_;
   std::string target_;
   std::filesystem::path folder_;
+  std::filesystem::path own_;  ///< how this tool's files begin: another one may judge the same lesson beside us
   std::filesystem::path log_;
   std::filesystem::path report_;
   std::filesystem::path printed_;
