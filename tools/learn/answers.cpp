@@ -148,7 +148,8 @@ fs::path stub_of(const Lesson& lesson, const std::string& file) {
 
 std::vector<std::string> given_files(const Lesson& lesson) {
   std::vector<std::string> files;
-  for (const auto& stub : fs::directory_iterator(stub_of(lesson, "").parent_path())) {
+  std::error_code none;
+  for (const auto& stub : fs::directory_iterator(stub_of(lesson, "").parent_path(), none)) {
     files.push_back(lesson.room + "/" + lesson.name + "/" + stub.path().filename().string());
   }
   std::sort(files.begin(), files.end());

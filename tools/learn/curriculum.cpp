@@ -46,6 +46,8 @@ bool counts_as_passed(Standing standing) { return standing == Standing::passed |
 
 std::vector<Lesson> all_lessons(const fs::path& root) {
   auto lessons = course::find_lessons(root);
+  const auto no_lesson = [](const Lesson& lesson) { return !fs::exists(lesson.chapter_file()); };
+  lessons.erase(std::remove_if(lessons.begin(), lessons.end(), no_lesson), lessons.end());
   if (lessons.empty()) throw std::runtime_error("no lessons below " + root.string());
   return lessons;
 }

@@ -35,7 +35,7 @@ std::string id_of(Standing standing);
 /// Whether it passes, as far as is known.
 bool counts_as_passed(Standing standing);
 
-/// All lessons.
+/// All lessons. A folder without a chapter is none: a learner's files, where a lesson was before it got another name.
 /// @throws std::runtime_error when there are none.
 std::vector<course::Lesson> all_lessons(const std::filesystem::path& root);
 

@@ -32,7 +32,7 @@ struct Item {
 /// The item of a card; nothing when the lesson or the question is no longer part of the course.
 std::optional<Item> item_of(const std::filesystem::path& root, const std::string& card) {
   const std::string name = card.substr(0, card.find(separator));
-  for (const auto& lesson : course::find_lessons(root)) {
+  for (const auto& lesson : all_lessons(root)) {
     if (lesson.name != name) continue;
     if (name == card) return Item{card, lesson, {}};
     for (const auto& question : lesson.questions()) {

@@ -1,0 +1,229 @@
+#!/usr/bin/env bash
+# The commands that say one thing and end, without a terminal: what they say, and their exit codes. On the built copy of
+# the course; ./learn update on a small clone of its own.
+#
+#   commands_test.sh COURSE LEARN COPY       the course's folder, the tool to drive, and the copy
+set -euo pipefail
+course=$1
+tool=$2
+copy=$3
+# shellcheck source=tests/course/expect.sh
+. "$course/tests/course/expect.sh"
+
+"$course/tests/course/put_back.sh" "$course" "$copy"
+cd "$copy"
+lesson=lessons/01_self_attention_v1/self_attention_v1.cpp
+stub=tests/stubs/01_self_attention_v1/self_attention_v1.cpp
+right=solutions/01_self_attention_v1/self_attention_v1.cpp
+total=$(grep -c "^TEST(" tests/01_self_attention_v1_test.cpp)
+learn() { "$tool" --root "$copy" "$@"; }
+out_of() { "$@" 2>/dev/null; } # standard output alone
+
+is_json() { # of what was printed last
+  if command -v python3 >/dev/null; then
+    python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$output"
+  else
+    [ "$(head -c 1 "$output")$(tail -n 1 "$output")" = "{}" ]
+  fi
+}
+holds() { # WHAT COMMAND...
+  local what=$1
+  shift
+  checked=$((checked + 1))
+  "$@" && return
+  failures=$((failures + 1))
+  printf 'FAILED: %s\n' "$what"
+}
+no_escapes() { ! grep -q $'\x1b' "$output"; }
+only_ascii() { ! LC_ALL=C grep -q '[^ -~]' "$output"; }
+name_of_backup() { sed -n '/backups restore 20/{s#.*restore ##p;q}' "$output"; }
+
+# ------------------------------------------------------------------------------------------ what is asked wrongly
+expect 2 "no-such-command" -- learn no-such-command
+expect 2 "there is no lesson \"99\"" "01 self_attention_v1" -- learn check 99
+for command in hint reset solution demo interview; do
+  expect 2 "there is no lesson \"99\"" -- learn "$command" 99
+done
+expect 2 "has no task 01.9" -- learn hint 01.9
+expect 2 "--level" -- learn hint 01 --level 0
+expect 2 "--minutes" -- learn interview 01 --minutes 0
+expect 2 "has no demonstration" -- learn demo 01
+expect 2 "needs a terminal" "lessons/05_interview_self_attention/interview.md" -- learn interview 05
+expect 2 "none was made yet" -- learn backups restore 2026
+holds "without a terminal no interview leaves a blank page" [ ! -e .learn/interview ]
+
+# ------------------------------------------------------------------------------------------------ the first look
+expect 0 "now  00 warm_up" "     01 self_attention_v1" -- learn
+expect 0 "now  00 warm_up" -- learn watch
+expect 0 '"lesson": "00_warm_up"' '"state": "untouched"' '"current": true' -- learn list --json
+holds "list --json is JSON" is_json
+expect 0 "attention-by-hand 0." -- learn version
+expect 0 "OpenBLAS" -- learn doctor
+holds "without a terminal doctor's words are not coloured" no_escapes
+expect 0 "0 of 14 lessons passed" "0 times judged" "0 days in a row" -- learn stats
+expect 0 "There are no backups." -- learn backups
+expect 0 "Hints for 00 warm_up, level 1 of 3" "00.1" -- learn hint
+expect 0 "01 self_attention_v1: " "write  $lesson" -- learn next
+expect 0 "now  01 self_attention_v1" -- learn list
+expect 0 "01.1" "!01.2" "./learn hint 01.1 --level 2" -- learn hint 01.1
+expect 0 "level 3 of 3" "!More" -- learn hint --level 3
+expect 0 "// $right" "SelfAttentionV1::forward" -- learn solution
+holds "without a terminal nothing is coloured" no_escapes
+
+# ------------------------------------------------------------------- check: JSON first, though it has to build first
+cp "$stub" "$lesson" && touch "$lesson"
+expect 1 '"verdict": "failed"' '"passed": 0' "\"total\": $total" '"state": "not_written"' -- out_of learn check 01 --json
+holds "check --json is JSON, though it has to build first" is_json
+expect 1 "✗ 01 self_attention_v1 · " "0 of $total checks passed" -- learn check 01
+holds "without a terminal a failure is not coloured" no_escapes
+expect 1 "FAILED 01 self_attention_v1 · " "!✗" -- learn check 01 --plain
+expect 1 "FAILED 01 self_attention_v1 · " "!✗" -- env NO_COLOR=1 "$tool" --root "$copy" check 01
+expect 1 "FAILED 01 self_attention_v1 - " -- env LC_ALL=C "$tool" --root "$copy" check 01
+holds "with LC_ALL=C all is ASCII" only_ascii
+for command in "list" "hint 01" "stats" "solution 01 --diff" "--help" "review"; do
+  read -ra words <<<"$command"
+  expect 0 -- env LC_ALL=C "$tool" --root "$copy" "${words[@]}"
+  holds "with LC_ALL=C all of $command is ASCII" only_ascii
+done
+learn list >"$scratch/wide"
+COLUMNS=30 learn list >"$scratch/narrow"
+holds "COLUMNS does not matter where there is no terminal" cmp -s "$scratch/wide" "$scratch/narrow"
+
+cp "$right" "$lesson"
+expect 0 "$total of $total checks passed" "Next: 02 fused_qkv" -- learn check 01
+expect 0 '"verdict": "passed"' "\"passed\": $total" -- out_of learn check --json
+holds "check --json is JSON" is_json
+expect 0 "1 of 14 lessons passed" "1 day in a row" -- learn stats
+expect 0 '"state": "passed"' -- learn list --json
+
+touch "$lesson" # two at once, and both have to build
+learn check 01 >"$scratch/one" 2>&1 &
+one=$!
+expect 0 "$total of $total checks passed" -- learn check 01
+holds "of two checks at once the other one ends well too" wait "$one"
+holds "and says the same" grep -qF "$total of $total checks passed" "$scratch/one"
+holds "nothing of a check is left behind" [ -z "$(find build/dev -maxdepth 1 -name 'lesson_01-*')" ]
+
+(learn list || true) | head -n 1 >"$scratch/first"
+holds "a closed pipe does no harm" grep -q "00 warm_up" "$scratch/first"
+expect 0 "passed  01 self_attention_v1" -- learn list
+
+mv lessons "$scratch/lessons" # all of the lessons that are here
+mkdir lessons
+cp -rp "$scratch/lessons/01_self_attention_v1" lessons/
+expect 0 "✓ 01 self_attention_v1: $total of $total checks" "1 of 1 lesson passed" -- learn check all
+expect 0 '"lessons": [' '"verdict": "passed"' -- out_of learn check all --json
+holds "check all --json is JSON" is_json
+cp -rp "$scratch/lessons/00_warm_up" lessons/
+expect 1 "  00 warm_up: not begun" "✓ 01 self_attention_v1" "1 of 2 lessons passed" -- learn check all
+printf 'int caf\xe9 = 1;\n' >>"$lesson" # Latin-1
+expect 2 '"verdict": "not_compiled"' -- out_of learn check all --json
+holds "check --json is JSON whatever bytes the compiler says" is_json
+expect 2 "does not compile yet" -- learn check 01
+cp -rpn "$scratch/lessons/." lessons/
+
+# ------------------------------------------------------------------------------------- reset, backups, solution
+echo "mine" >"$lesson"
+echo "notes" >lessons/01_self_attention_v1/notes.cpp
+expect 0 "yours: self_attention_v1.cpp" "the reference" "mine" "!notes" -- learn solution 01 --diff
+expect 0 "// $right" -- learn solution 01
+expect 0 "is as it was at the beginning" "What you had written is kept" -- learn reset 01
+holds "the stub is back" cmp -s "$stub" "$lesson"
+first=$(name_of_backup)
+expect 0 "nothing to do" -- learn reset 01
+expect 0 "$first" "before reset, 20" "$lesson" -- learn backups
+expect 0 "restored $first" -- learn backups restore "$first"
+holds "what was written is back" grep -qx "mine" "$lesson"
+second=$(name_of_backup)
+expect 2 "several backups begin with \"20\"" "$first" "$second" -- learn backups restore 20
+expect 2 "there is no backup \"1999\"" "$first" -- learn backups restore 1999
+holds "nothing was replaced" grep -qx "mine" "$lesson"
+expect 0 "restored ${second%?}" -- learn backups restore "${second%?}"
+holds "the beginning of a name will do" cmp -s "$stub" "$lesson"
+
+# --------------------------------------------------------------------------------- where nothing can be remembered
+rm -rf .learn
+touch .learn
+expect 0 "now    00 warm_up" -- learn list
+expect 0 "Your progress cannot be kept" "01 self_attention_v1: " -- learn next
+cp "$right" "$lesson"
+expect 0 "Your progress cannot be kept" "$total of $total checks passed" -- learn check 01
+expect 2 ".learn" -- learn reset 01
+holds "without a copy nothing is replaced" cmp -s "$right" "$lesson"
+rm .learn
+
+mkdir .learn
+chmod 555 .learn
+if [ "$(id -u)" = 0 ]; then
+  ordinary() { setpriv --reuid=65534 --regid=65534 --clear-groups "$tool" --root "$copy" "$@"; }
+else
+  ordinary() { learn "$@"; }
+fi
+expect 0 "Your progress cannot be kept" "01 self_attention_v1: " -- ordinary next
+expect 0 "00 warm_up" -- ordinary list
+chmod 755 .learn
+
+# ------------------------------------------------------------------------------------------------------- update
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
+export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+upstream=$scratch/upstream
+mine=$scratch/mine
+mkdir -p "$upstream/tests"
+cp -r "$course/tests/stubs" "$upstream/tests/"
+for stubs in "$upstream"/tests/stubs/*; do # as in the course: a lesson begins with its stubs
+  mkdir -p "$upstream/lessons/${stubs##*/}"
+  cp "$course/lessons/${stubs##*/}"/*.md "$stubs"/* "$upstream/lessons/${stubs##*/}/"
+done
+echo "/.learn/" >"$upstream/.gitignore"
+git -C "$upstream" init --quiet --initial-branch=main
+publish() { git -C "$upstream" add -A && git -C "$upstream" commit --quiet -m "$1"; }
+publish "the course"
+git clone --quiet --bare "$upstream" "$scratch/remote.git"
+git -C "$upstream" push --quiet "$scratch/remote.git" main
+git clone --quiet "$scratch/remote.git" "$mine"
+update() { "$tool" --root "$mine" update; }
+
+expect 0 "Already up to date" "!What you wrote" -- update
+
+echo "// mine" >>"$mine/$lesson"
+echo "notes" >"$mine/lessons/01_self_attention_v1/notes.cpp"
+rm "$mine/lessons/02_fused_qkv"/*.cpp
+cp "$mine/$lesson" "$scratch/written"
+echo "a new chapter" >>"$upstream/lessons/01_self_attention_v1/README.md"
+echo "// a new stub" | tee -a "$upstream/$stub" >>"$upstream/$lesson"
+publish "news"
+git -C "$upstream" push --quiet "$scratch/remote.git" main
+expect 0 "What you wrote stands where it stood; a copy is kept as 20" "$lesson begins otherwise now: compare yours with $stub" -- update
+holds "the chapter is new" grep -q "a new chapter" "$mine/lessons/01_self_attention_v1/README.md"
+holds "what was written stands" cmp -s "$scratch/written" "$mine/$lesson"
+holds "and is kept" cmp -s "$scratch/written" "$(echo "$mine"/.learn/backup/*_update_all)/$lesson"
+expect 0 "Already up to date" "!begins otherwise" -- update
+
+git -C "$upstream" mv lessons/01_self_attention_v1 lessons/01_another_name
+git -C "$upstream" mv tests/stubs/01_self_attention_v1 tests/stubs/01_another_name
+publish "another name"
+git -C "$upstream" push --quiet "$scratch/remote.git" main
+expect 0 "$lesson is no longer part of the course: yours is still there" -- update
+holds "what was written stands, though the lesson is gone" cmp -s "$scratch/written" "$mine/$lesson"
+expect 0 "01 another_name" "!01 self_attention_v1" -- "$tool" --root "$mine" list
+expect 0 "Already up to date" -- update
+
+own=lessons/00_warm_up/linear.cpp
+echo "// committed" >>"$mine/$own"
+git -C "$mine" commit --quiet -am "what I wrote"
+echo "// not committed" >>"$mine/$own"
+cp "$mine/$own" "$scratch/written"
+echo "more" >>"$upstream/lessons/00_warm_up/README.md"
+publish "more"
+git -C "$upstream" push --quiet "$scratch/remote.git" main
+expect 2 "fast-forward" "git could not bring the course up to date (above: its reason); nothing of yours was changed" -- update
+holds "what was written stands, though git refused" cmp -s "$scratch/written" "$mine/$own"
+
+mv "$scratch/remote.git" "$scratch/elsewhere.git"
+expect 2 "git could not bring the course up to date" -- update
+holds "what was written stands, though git found nothing" cmp -s "$scratch/written" "$mine/$own"
+rm -rf "$mine/.git"
+expect 2 "is no clone of a git repository" -- update
+holds "what was written stands, though there is no git" cmp -s "$scratch/written" "$mine/$own"
+
+finish
