@@ -79,7 +79,11 @@ int main(int argc, char** argv) {
       std::cerr << "no check matches --gtest_filter=" << GTEST_FLAG_GET(filter) << "\n";
       return 2;
     }
-    if (!report_file.empty()) std::ofstream(report_file) << attn::testing::to_json(results, lesson).dump(1) << "\n";
+    if (!report_file.empty()) {  // what a learner's program prints may be no UTF-8
+      std::ofstream(report_file)
+          << attn::testing::to_json(results, lesson).dump(1, ' ', false, nlohmann::json::error_handler_t::replace)
+          << "\n";
+    }
     std::cout << (results.size() == 1 ? attn::testing::describe(results.front(), lesson)
                                       : attn::testing::describe_all(results, lesson));
     return std::all_of(results.begin(), results.end(), [](const auto& r) { return r.passed(); }) ? 0 : 1;
