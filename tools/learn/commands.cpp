@@ -60,8 +60,8 @@ json as_json(const Lesson& lesson, const Verdict& verdict) {
 }
 
 /// Bytes that are no UTF-8, in what a compiler or a learner's program says, are replaced: it stays JSON.
-void print(const json& json) {
-  std::cout << json.dump(2, ' ', false, json::error_handler_t::replace) << std::endl;
+void print(const json& document) {
+  std::cout << document.dump(2, ' ', false, json::error_handler_t::replace) << std::endl;
 }
 
 Verdict judge(Course& course, const Lesson& lesson) {
