@@ -75,15 +75,13 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text.replace(at, what.size(), with);
 }
 
-/// The processes that run a program of the copy's lessons.
-std::vector<pid_t> lesson_programs() {
+/// The processes that work in a folder or below it.
+std::vector<pid_t> processes_in(const fs::path& folder) {
   std::vector<pid_t> found;
   for (const auto& entry : fs::directory_iterator("/proc")) {
     std::error_code gone;
-    const std::string program = fs::read_symlink(entry.path() / "exe", gone).string();
-    if (!gone && program.find("/copy/build/dev/lesson_01") != std::string::npos) {
-      found.push_back(std::stoi(entry.path().filename()));
-    }
+    const std::string works_in = fs::read_symlink(entry.path() / "cwd", gone).string();
+    if (!gone && works_in.rfind(folder.string(), 0) == 0) found.push_back(std::stoi(entry.path().filename()));
   }
   return found;
 }
@@ -138,6 +136,9 @@ class Evening : public ::testing::Test {
     const std::string first = "  const arma::uword dim =";
     return replaced(right, first, code + "\n" + first);
   }
+
+  /// The processes that build and check: they work in the copy's folder, and the tool does not.
+  std::vector<pid_t> working() const { return processes_in(copy); }
 
   std::string none_passed() const { return " 0 of " + std::to_string(total) + " checks"; }
   std::string all_passed() const { return " " + std::to_string(total) + " of " + std::to_string(total) + " checks"; }
@@ -291,6 +292,7 @@ TEST_F(Evening, ChecksAllLessonsUntilItIsStopped) {
   ASSERT_VERDICT(terminal, none_passed());
   terminal.type("c");
   EXPECT_SHOWS(terminal, "Ctrl-C stops.");
+  EXPECT_THAT(terminal.screen(), HasSubstr(none_passed()));  // what is known of this one stays
   ASSERT_VERDICT(terminal, "00 warm_up: not begun");
   ASSERT_VERDICT(terminal, "01 self_attention_v1: not begun");
   ASSERT_VERDICT(terminal, "02 fused_qkv: building");
@@ -370,10 +372,10 @@ TEST_F(Evening, StopsAnEndlessLoopAtCtrlC) {
        {beginning_with(loop), "static const int early = [] { " + loop + " return 1; }();\n" + right}) {
     save(text);
     ASSERT_TRUE(terminal.wait_for("checking", verdict_s)) << terminal;
-    ASSERT_TRUE(comes_true([] { return !lesson_programs().empty(); }));
+    ASSERT_TRUE(comes_true([&] { return !working().empty(); }));
     terminal.type(key::ctrl_c);
     EXPECT_SHOWS(terminal, "01 self_attention_v1: stopped before there was a verdict");
-    EXPECT_TRUE(comes_true([] { return lesson_programs().empty(); }));
+    EXPECT_TRUE(comes_true([&] { return working().empty(); }));
   }
   terminal.type(key::ctrl_c);
   EXPECT_SHOWS(terminal, "Nothing is running. q quits, or Ctrl-C once more.");
@@ -389,12 +391,17 @@ TEST_F(Evening, StopsAnEndlessLoopAtCtrlC) {
 
 TEST_F(Evening, LeavesNothingRunningWhenItIsKilled) {
   save("static const int early = [] { for (volatile bool on = true; on;) {} return 1; }();\n" + right);
-  Terminal terminal(tool());
-  ASSERT_TRUE(terminal.wait_for("checking", verdict_s)) << terminal;
-  ASSERT_TRUE(comes_true([] { return !lesson_programs().empty(); }));
-  kill(terminal.pid(), SIGKILL);
-  EXPECT_EQ(terminal.wait_for_exit(), 128 + SIGKILL);
-  EXPECT_TRUE(comes_true([] { return lesson_programs().empty(); }));
+  for (const int signal : {SIGTERM, SIGKILL}) {
+    for (const std::string doing : {"building", "checking"}) {
+      save(read_file(answer) + "\n");
+      Terminal terminal(tool());
+      ASSERT_TRUE(terminal.wait_for(doing, verdict_s)) << terminal;
+      ASSERT_TRUE(comes_true([&] { return !working().empty(); }));
+      kill(terminal.pid(), signal);
+      EXPECT_EQ(terminal.wait_for_exit(), 128 + signal);
+      EXPECT_TRUE(comes_true([&] { return working().empty(); })) << doing;
+    }
+  }
 }
 
 TEST_F(Evening, ShowsTheFirstErrorAndLetsOneScrollToTheLast) {
@@ -437,12 +444,14 @@ TEST_F(Evening, IsAsIfStartedAnewAfterEveryChangeOfSize) {
   for (const auto& [rows, columns] : {std::pair{20, 60}, {50, 200}, {10, 40}, {30, 100}}) {
     Terminal fresh(tool(), size(rows, columns));
     terminal.resize(rows, columns);
-    for (const std::string view : {"verdict", "list"}) {
-      if (view == "list") terminal.type("l");
-      if (view == "list") fresh.type("l");
-      EXPECT_TRUE(comes_true([&] { return terminal.screen() == fresh.screen(); })) << view << terminal << fresh;
-      EXPECT_THAT(terminal.screen(), AllOf(StartsWith("01 self_attention_v1: "), HasSubstr("q quit")));
-    }
+    const auto same = [&] { return terminal.screen() == fresh.screen(); };
+    EXPECT_TRUE(comes_true(same)) << terminal << fresh;
+    EXPECT_THAT(terminal.screen(), AllOf(StartsWith("01 self_attention_v1: "), HasSubstr("q quit")));
+    terminal.type("l");
+    fresh.type("l");
+    EXPECT_SHOWS(terminal, "> now  01");
+    EXPECT_SHOWS(fresh, "> now  01");
+    EXPECT_TRUE(comes_true(same)) << terminal << fresh;
     terminal.type(key::escape);
   }
 }
