@@ -116,9 +116,12 @@ expect 0 '"lessons": [' '"verdict": "passed"' -- out_of learn check all --json
 holds "check all --json is JSON" is_json
 cp -rp "$scratch/lessons/00_warm_up" lessons/
 expect 1 "  00 warm_up: not begun" "✓ 01 self_attention_v1" "1 of 2 lessons passed" -- learn check all
-printf 'int caf\xe9 = 1;\n' >>"$lesson" # Latin-1
+sed 's#return context;#std::cout << "caf\\xe9 noir\\n"; return {};#' "$right" >"$lesson" # Latin-1
+expect 1 '"verdict": "failed"' 'noir' -- out_of learn check 01 --json
+holds "check --json is JSON whatever bytes a program prints" is_json
+echo 'int cafe = ;' >>"$lesson"
 expect 2 '"verdict": "not_compiled"' -- out_of learn check all --json
-holds "check --json is JSON whatever bytes the compiler says" is_json
+holds "check all --json is JSON though a lesson does not compile" is_json
 expect 2 "does not compile yet" -- learn check 01
 cp -rpn "$scratch/lessons/." lessons/
 
@@ -199,6 +202,7 @@ holds "what was written stands" cmp -s "$scratch/written" "$mine/$lesson"
 holds "and is kept" cmp -s "$scratch/written" "$(echo "$mine"/.learn/backup/*_update_all)/$lesson"
 expect 0 "Already up to date" "!begins otherwise" -- update
 
+rm "$mine/lessons/01_self_attention_v1/notes.cpp" # so that git leaves nothing of the folder
 git -C "$upstream" mv lessons/01_self_attention_v1 lessons/01_another_name
 git -C "$upstream" mv tests/stubs/01_self_attention_v1 tests/stubs/01_another_name
 publish "another name"
@@ -209,6 +213,14 @@ expect 0 "01 another_name" "!01 self_attention_v1" -- "$tool" --root "$mine" lis
 expect 0 "Already up to date" -- update
 
 own=lessons/00_warm_up/linear.cpp
+echo "// written" >>"$mine/$own"
+cp "$mine/$own" "$scratch/written"
+mkdir "$scratch/bin"
+printf '#!/bin/sh\n[ "$1" != merge ] || kill -INT $PPID\nexec %s "$@"\n' "$(command -v git)" >"$scratch/bin/git"
+chmod +x "$scratch/bin/git"
+PATH=$scratch/bin:$PATH expect 0 "What you wrote stands where it stood" -- update
+holds "what was written stands, though Ctrl-C was pressed meanwhile" cmp -s "$scratch/written" "$mine/$own"
+
 echo "// committed" >>"$mine/$own"
 git -C "$mine" commit --quiet -am "what I wrote"
 echo "// not committed" >>"$mine/$own"
