@@ -64,6 +64,12 @@ std::string file_or_nothing(const fs::path& file) {
   return fs::is_regular_file(file, missing) ? read_file(file) : "";
 }
 
+/// Every place of a part taken out: a compiler tells whole paths, and learners know them from the course's folder on.
+std::string without(const std::string& part, std::string text) {
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at)) text.erase(at, part.size());
+  return text;
+}
+
 std::string without_end(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
@@ -172,7 +178,7 @@ void Judgement::next(const Process& ended) {
     if (ended.exit_code() == 0) return build();
     verdict_.text = read_file(log_);
   } else if (stage_ == Stage::building) {
-    const std::string says = without_end(without_build_noise(read_file(log_)));
+    const std::string says = without(lesson_.root.string() + "/", without_end(without_build_noise(read_file(log_))));
     if (ended.exit_code() == 0) {
       verdict_.warnings = says;
       return check();

@@ -280,9 +280,8 @@ class Interview {
   Lines footer() const {
     Lines lines = {""};
     for (const auto& file : lesson_.stub_files()) lines.push_back("write  " + file);
-    if (!note_.empty()) {
-      lines.push_back(note_);
-    } else if (stage_ == Stage::result) {
+    if (!note_.empty()) lines.push_back(note_);
+    if (stage_ == Stage::result) {
       lines.emplace_back("a answer  n next question  d the reference beside yours  q quit");
     } else {
       const std::string turn = showing_task_ ? "t the last check" : verdict_ ? "t the task again" : "";

@@ -394,7 +394,8 @@ class Watch {
     }
     lines.push_back("read   lessons/" + lesson_.name + "/README.md");
     for (const auto& file : lesson_.stub_files()) lines.push_back("write  " + file);
-    append(lines, note_.empty() ? key_lines(terminal_.columns()) : Lines{note_});
+    if (!note_.empty()) lines.push_back(note_);
+    append(lines, key_lines(terminal_.columns()));
     return lines;
   }
 
