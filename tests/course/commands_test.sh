@@ -13,6 +13,7 @@ copy=$3
 "$course/tests/course/put_back.sh" "$course" "$copy"
 cd "$copy"
 lesson=lessons/01_self_attention_v1/self_attention_v1.cpp
+rm -f build/dev/lesson_01-* # of a tool that was killed
 stub=tests/stubs/01_self_attention_v1/self_attention_v1.cpp
 right=solutions/01_self_attention_v1/self_attention_v1.cpp
 total=$(grep -c "^TEST(" tests/01_self_attention_v1_test.cpp)

@@ -89,7 +89,7 @@ expect 2 "has no task 01.9" -- learn hint 01.9
 
 # a damaged state is told and kept, and work goes on
 cp "$scratch/stub.cpp" "$lesson"
-echo '{"version": 2, "less' >.learn/state.json
+printf '{"version": 2, "less' >.learn/state.json
 expect 0 "cannot be understood: it is cut off" "now  00 warm_up" -- learn list
 expect 0 "state.json.damaged-" -- ls .learn
 
