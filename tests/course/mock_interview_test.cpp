@@ -43,7 +43,7 @@ const std::string solution_01 = "solutions/01_self_attention_v1/self_attention_v
 const std::string solution_05 = "solutions/05_interview_self_attention/self_attention_interview.hpp";
 
 /// For what has to be built first: some seconds, on a busy machine many.
-constexpr double building = 120;
+constexpr double building = 300;
 
 void write(const fs::path& file, const std::string& text) {
   fs::create_directories(file.parent_path());
