@@ -31,7 +31,8 @@ std::string day_text(Day day) {
 
 Day parse_day(const std::string& text) {
   std::tm parts{};
-  if (std::sscanf(text.c_str(), "%4d-%2d-%2d", &parts.tm_year, &parts.tm_mon, &parts.tm_mday) == 3) {
+  const int read = std::sscanf(text.c_str(), "%4d-%2d-%2d", &parts.tm_year, &parts.tm_mon, &parts.tm_mday);
+  if (read == 3 && parts.tm_year >= 0) {
     parts.tm_year -= 1900;
     parts.tm_mon -= 1;
     const Day day = timegm(&parts) / seconds_a_day;
