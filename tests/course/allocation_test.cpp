@@ -44,5 +44,19 @@ TEST(AllocatedBytes, CountsVectorsArraysAndMalloc) {
             8000U);
 }
 
+TEST(LargestAllocation, IsTheLargestPieceAndNoSum) {
+  const auto pieces = [] {
+    for (const arma::uword size : {2000U, 3000U, 1000U}) const arma::vec temporary(size);
+  };
+  const std::size_t largest = largest_allocation(pieces);
+  EXPECT_GE(largest, 3000 * sizeof(double));
+  EXPECT_LT(largest, 4000 * sizeof(double));
+}
+
+TEST(LargestAllocation, ForgetsWhatWasAskedForBefore) {
+  const arma::vec before(100000);
+  EXPECT_LT(largest_allocation([] { const arma::vec temporary(1000); }), 2000 * sizeof(double));
+}
+
 }  // namespace
 }  // namespace attn::testing

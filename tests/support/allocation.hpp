@@ -11,6 +11,9 @@ namespace attn::testing {
 /// in between: see CMakeLists.txt here). Not counted is operator new with std::nothrow: Armadillo's lists of slices.
 std::size_t allocated_bytes(const std::function<void()>& code);
 
+/// How many bytes the largest single one of those allocations asked for: whether a matrix of a certain size was made.
+std::size_t largest_allocation(const std::function<void()>& code);
+
 /// "12 KB" and the like, for diagnoses.
 std::string bytes_text(std::size_t bytes);
 
