@@ -33,6 +33,7 @@ std::string thrown_text(const std::string& message) {
 /// What Armadillo's messages mean to somebody who has not met them before; empty for others.
 std::string explain_thrown(const std::string& thrown) {
   static const std::pair<const char*, const char*> meanings[] = {
+      {"requested size is too large", "a size went below zero? an arma::uword then goes round to a huge number"},
       {"size is fixed and hence cannot be changed", "a matrix was assigned to a slice of another size"},
       {"addition: incompatible", "a sum needs two of the same size (a layer without bias has an empty one)"},
       {"copy into submatrix", "a block was given a matrix of another size: cols(first, last) includes the last"},
@@ -132,6 +133,25 @@ std::string first_reason(const CheckResult& result) {
   return {};
 }
 
+/// Whether a text speaks of one of the functions or classes in a task's title: calls it, or has a suite of its name.
+bool names(const std::string& judged, const std::string& title) {
+  std::string word;
+  for (const char c : title + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+      word += c;
+      continue;
+    }
+    const bool a_name = word.find('_') != std::string::npos || title.find("`" + word + "`") != std::string::npos ||
+                        title == word || word == "forward";
+    if (a_name &&
+        (judged.find(word + "(") != std::string::npos || judged.find(course::camel_case(word)) != std::string::npos)) {
+      return true;
+    }
+    word.clear();
+  }
+  return false;
+}
+
 /// What `./learn hint` wants: the task, when the check ran into its TODO or its file has no other; else the lesson.
 std::string hint_topic(const CheckResult& result, const course::Lesson& lesson) {
   if (result.state == State::not_written) {
@@ -139,7 +159,15 @@ std::string hint_topic(const CheckResult& result, const course::Lesson& lesson) 
     return text.substr(0, text.find(')'));
   }
   const auto tasks = lesson.tasks_in(lesson.judged_file(result.suite));
-  return tasks.size() == 1 ? tasks.front() : lesson.number();
+  if (tasks.size() == 1) return tasks.front();
+  std::string judged = result.full_name();  // says what it is about, or the expression does that it looked at
+  for (const auto& message : result.messages) judged += "\n" + judged_expression(message);
+  std::vector<std::string> named;
+  for (const auto& task : lesson.tasks()) {
+    const bool in_file = std::find(tasks.begin(), tasks.end(), task.id) != tasks.end();
+    if (in_file && names(judged, task.title)) named.push_back(task.id);
+  }
+  return named.size() == 1 ? named.front() : lesson.number();
 }
 
 /// The calls of todo() that still stand in the learner's files, as "TODO(01.2)  lessons/.../file.cpp:31". Not only

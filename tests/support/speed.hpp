@@ -12,7 +12,7 @@ using SpeedSetUp = std::function<std::function<arma::cube()>()>;
 /// What came of measuring.
 struct Speed {
   std::string what;         ///< such as "forward, 2 sequences of 64 tokens, E = 64"
-  double milliseconds = 0;  ///< of processor time for one run, the median, where there is no error
+  double milliseconds = 0;  ///< of one run, the quickest, where there is no error
   std::string error;        ///< why there is no time; empty when there is one
 };
 

@@ -156,7 +156,16 @@ std::vector<std::string> given_files(const Lesson& lesson) {
   return files;
 }
 
+std::vector<std::string> missing_files(const Lesson& lesson) {
+  std::vector<std::string> missing;
+  for (const auto& file : given_files(lesson)) {
+    if (!fs::exists(lesson.root / file)) missing.push_back(file);
+  }
+  return missing;
+}
+
 bool edited(const Lesson& lesson) {
+  if (!missing_files(lesson).empty()) return true;
   const auto files = files_of(lesson);
   return std::any_of(files.begin(), files.end(), [&](const std::string& file) {
     const fs::path stub = stub_of(lesson, file);

@@ -17,7 +17,10 @@ std::filesystem::path stub_of(const course::Lesson& lesson, const std::string& f
 /// The files that a lesson begins with, where the learner writes them: all that has a stub, also when it was deleted.
 std::vector<std::string> given_files(const course::Lesson& lesson);
 
-/// Whether the learner has written anything in this lesson: changed a stub, or added a file.
+/// Those of them that are not there: deleted, or renamed.
+std::vector<std::string> missing_files(const course::Lesson& lesson);
+
+/// Whether the learner has written anything in this lesson: changed a stub, deleted or added a file.
 bool edited(const course::Lesson& lesson);
 
 /// A short text that changes when the learner's files of this lesson do.

@@ -39,6 +39,27 @@ std::string step_in(const fs::path& log) {
   return step;
 }
 
+/// Every place of a part taken out: a compiler tells whole paths, and learners know them from the course's folder on.
+std::string without(const std::string& part, std::string text) {
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at)) text.erase(at, part.size());
+  return text;
+}
+
+std::string without_end(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+/// In an interview nobody names the mistake before it is over.
+std::string without_names(const std::string& report) {
+  std::istringstream in(report);
+  std::string kept;
+  for (std::string row; std::getline(in, row);) {
+    if (row.rfind("  likely ", 0) != 0) kept += row + "\n";
+  }
+  return without_end(kept);
+}
+
 volatile std::sig_atomic_t interrupted = 0;
 void note_interrupt(int) { interrupted = 1; }
 
@@ -62,17 +83,6 @@ class InterruptsNoted {
 std::string file_or_nothing(const fs::path& file) {
   std::error_code missing;
   return fs::is_regular_file(file, missing) ? read_file(file) : "";
-}
-
-/// Every place of a part taken out: a compiler tells whole paths, and learners know them from the course's folder on.
-std::string without(const std::string& part, std::string text) {
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at)) text.erase(at, part.size());
-  return text;
-}
-
-std::string without_end(std::string text) {
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
 }
 
 }  // namespace
@@ -147,6 +157,11 @@ Judgement::Judgement(Lesson lesson)
       report_(own_.string() + ".json"),
       printed_(own_.string() + ".txt") {
   fs::create_directories(folder_);
+  for (const auto& file : missing_files(lesson_)) {
+    verdict_.text += file + " is missing. ./learn reset " + lesson_.number() +
+                     " puts back what it began as (in the watch mode: r); ./learn backups lists older copies.\n";
+  }
+  if (!verdict_.text.empty()) return;
   if (unconfigured(lesson_.root, preset)) {
     start("setting up", configure_command(preset), lesson_.root, log_);
   } else {
@@ -209,7 +224,7 @@ void Judgement::finish(const Process& checks) {
                     ": is something global or static set up in your file?";
     return;
   }
-  verdict_.text = printed;
+  verdict_.text = here == usual ? printed : without_names(printed);
   if (!fs::is_regular_file(report_)) return;
   const auto json = course::read_json(report_);
   for (const auto& check : json.at("checks")) {
@@ -225,7 +240,7 @@ void Judgement::stop() {
   Job::stop();
   verdict_ = {};
   verdict_.kind = Verdict::Kind::stopped;
-  verdict_.text = lesson_.title() + ": stopped before there was a verdict";
+  verdict_.text = lesson_.title() + ": stopped before there was a verdict; Enter or the next save checks once more";
 }
 
 // --------------------------------------------------------------------------------------------------------- speed
@@ -272,7 +287,11 @@ void record(Store& store, const Lesson& lesson, const Verdict& verdict) {
         if (verdict.kind == Verdict::Kind::not_compiled) return;  // says nothing about what is in the files
         ++record.checks;
         record.passing = verdict.kind == Verdict::Kind::passed;
-        for (const auto& id : verdict.mistakes) ++record.mistakes[id];
+        for (const auto& id : verdict.mistakes) {  // once, however often the text is judged before it is mended
+          const auto& known = record.named;
+          if (std::find(known.begin(), known.end(), id) == known.end()) ++record.mistakes[id];
+        }
+        record.named = verdict.mistakes;
         if (!record.passing) return;
         record.passed_text = text;
         if (!record.first_passed.empty()) return;

@@ -291,9 +291,13 @@ int solution(const Course& course, const std::string& name, bool beside_the_lear
 
 int reset_lesson(const Course& course, const std::string& name) {
   const Lesson lesson = wanted_lesson(course, name);
+  if (!edited(lesson)) {
+    say(course, lesson.title() + " is as it was at the beginning: nothing to do");
+    return exit_passed;
+  }
   const std::string kept = reset(lesson);
   if (kept.empty()) {
-    say(course, lesson.title() + " is as it was at the beginning: nothing to do");
+    say(course, lesson.title() + " is as it was at the beginning: what was missing is back");
     return exit_passed;
   }
   say(course, lesson.title() + " is as it was at the beginning.\nWhat you had written is kept; this brings it back:\n" +
@@ -313,8 +317,11 @@ int list_backups(const Course& course) {
 }
 
 int restore_backup(const Course& course, const std::string& name) {
-  const std::string kept = restore(course.root, name);
-  say(course, "restored " + name);
+  const auto all = backups(course.root);
+  if (name.empty() && all.empty()) throw std::invalid_argument("there are no backups yet");
+  const std::string wanted = name.empty() ? all.front().name : name;
+  const std::string kept = restore(course.root, wanted);
+  say(course, "restored " + wanted);
   if (!kept.empty()) say(course, "What it replaced is kept too: ./learn backups restore " + kept);
   return exit_passed;
 }

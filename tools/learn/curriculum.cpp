@@ -15,6 +15,7 @@ Standing standing(const State& state, const Lesson& lesson) {
   const auto known = state.lessons.find(lesson.name);
   const bool ever_passed = known != state.lessons.end() && !known->second.first_passed.empty();
   if (!ever_passed) return edited(lesson) ? Standing::begun : Standing::untouched;
+  if (!edited(lesson)) return Standing::begun_again;
   if (!known->second.passing) return Standing::no_longer;
   const std::string& text = known->second.passed_text;
   return text.empty() || text == fingerprint(lesson) ? Standing::passed : Standing::changed;
@@ -25,6 +26,7 @@ std::string text_of(Standing standing) {
     case Standing::begun: return "begun";
     case Standing::passed: return "passed";
     case Standing::changed: return "passed, changed since";
+    case Standing::begun_again: return "passed, begun again";
     case Standing::no_longer: return "no longer passes";
     case Standing::untouched: break;
   }
@@ -36,13 +38,16 @@ std::string id_of(Standing standing) {
     case Standing::begun: return "begun";
     case Standing::passed: return "passed";
     case Standing::changed: return "changed";
+    case Standing::begun_again: return "begun_again";
     case Standing::no_longer: return "no_longer";
     case Standing::untouched: break;
   }
   return "untouched";
 }
 
-bool counts_as_passed(Standing standing) { return standing == Standing::passed || standing == Standing::changed; }
+bool counts_as_passed(Standing standing) {
+  return standing == Standing::passed || standing == Standing::changed || standing == Standing::begun_again;
+}
 
 std::vector<Lesson> all_lessons(const fs::path& root) {
   auto lessons = course::find_lessons(root);
@@ -100,7 +105,8 @@ std::vector<std::string> curriculum_lines(const Course& course) {
     const bool here = lesson.name == current.name;
     std::string state = text_of(where);
     if (here && (where == Standing::untouched || where == Standing::begun)) state = "now";
-    std::string line = "  " + padded(state, state_columns) + "  " + padded(lesson.title(), title_columns);
+    std::string line =
+        (here ? "> " : "  ") + padded(state, state_columns) + "  " + padded(lesson.title(), title_columns);
     const std::string full = line + "  " + lesson.subject();
     const bool fits = course.style.columns == 0 || columns_of(full) <= course.style.columns;
     const bool worth_cutting = course.style.columns - columns_of(line) > 15;

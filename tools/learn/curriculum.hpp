@@ -22,8 +22,9 @@ enum class Standing {
   untouched,
   begun,
   passed,
-  changed,    ///< passed, and the files are others since: to be checked again
-  no_longer,  ///< passed once, and failed when it was checked last
+  changed,      ///< passed, and the files are others since: to be checked again
+  begun_again,  ///< passed once, and reset to its stubs
+  no_longer,    ///< passed once, and failed when it was checked last
 };
 
 Standing standing(const State& state, const course::Lesson& lesson);

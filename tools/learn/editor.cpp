@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "learn/machine.hpp"
+
 namespace attn::learn {
 
 std::vector<std::string> editor_command(const course::Lesson& lesson) {
@@ -9,6 +11,12 @@ std::vector<std::string> editor_command(const course::Lesson& lesson) {
     const char* editor = std::getenv(variable);
     if (editor == nullptr || *editor == '\0') continue;
     std::vector<std::string> command = {"sh", "-c", std::string(editor) + " \"$@\"", "sh"};
+    for (const auto& file : lesson.stub_files()) command.push_back(file);
+    return command;
+  }
+  for (const char* editor : {"editor", "nano", "vim", "vi"}) {
+    if (find_program(editor).empty()) continue;
+    std::vector<std::string> command = {editor};
     for (const auto& file : lesson.stub_files()) command.push_back(file);
     return command;
   }

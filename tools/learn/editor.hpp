@@ -7,7 +7,8 @@
 
 namespace attn::learn {
 
-/// The learner's editor ($VISUAL, else $EDITOR, with its arguments) on the files of a lesson; empty when none is set.
+/// The learner's editor ($VISUAL, else $EDITOR, with its arguments, else a usual one) on the files of a lesson; empty
+/// when there is none.
 std::vector<std::string> editor_command(const course::Lesson& lesson);
 
 }  // namespace attn::learn

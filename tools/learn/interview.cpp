@@ -29,6 +29,19 @@ namespace {
 constexpr std::chrono::milliseconds tick{200};
 constexpr std::size_t follow_ups = 3;
 
+/// A stub without the comments that tell what to do: the interviewer said it.
+std::string blank(const std::string& stub) {
+  std::string kept;
+  bool in_todo = false;
+  for (const auto& line : lines_of(stub)) {
+    const auto text = line.find_first_not_of(' ');
+    const bool comment = text != std::string::npos && line.compare(text, 2, "//") == 0;
+    in_todo = comment && (in_todo || line.compare(text, 8, "// TODO(") == 0);
+    if (!in_todo) kept += line + "\n";
+  }
+  return kept;
+}
+
 /// The blank page: the stubs, in the scratch folder. What stood there and was no stub is kept.
 Lesson blank_page(const Lesson& lesson) {
   Lesson scratch = lesson;
@@ -36,13 +49,13 @@ Lesson blank_page(const Lesson& lesson) {
   std::vector<std::string> written;
   for (const auto& page : given_files(scratch)) {
     const fs::path file = lesson.root / page;
-    if (!fs::exists(file) || course::read_file(file) != course::read_file(stub_of(lesson, page)))
+    if (!fs::exists(file) || course::read_file(file) != blank(course::read_file(stub_of(lesson, page))))
       written.push_back(page);
   }
   keep_copy(lesson.root, written, "interview", lesson.number());
   for (const auto& page : written) {
     fs::create_directories((lesson.root / page).parent_path());
-    replace_file(lesson.root / page, course::read_file(stub_of(lesson, page)));
+    replace_file(lesson.root / page, blank(course::read_file(stub_of(lesson, page))));
   }
   return scratch;
 }

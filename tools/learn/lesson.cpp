@@ -14,20 +14,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string camel_case(const std::string& snake) {
-  std::string camel;
-  bool upper = true;
-  for (const char c : snake) {
-    if (c == '_') {
-      upper = true;
-    } else {
-      camel += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
-      upper = false;
-    }
-  }
-  return camel;
-}
-
 bool begins_with(const std::string& text, const std::string& beginning) { return text.rfind(beginning, 0) == 0; }
 
 std::string trimmed(const std::string& text) {
@@ -57,6 +43,20 @@ std::string take_until(const std::string& mark, std::string& rest) {
 
 }  // namespace
 
+std::string camel_case(const std::string& snake) {
+  std::string camel;
+  bool upper = true;
+  for (const char c : snake) {
+    if (c == '_') {
+      upper = true;
+    } else {
+      camel += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+      upper = false;
+    }
+  }
+  return camel;
+}
+
 std::string Lesson::number() const { return name.substr(0, name.find('_')); }
 
 std::string Lesson::title() const { return number() + " " + name.substr(name.find('_') + 1); }
@@ -70,7 +70,13 @@ std::vector<std::string> Lesson::stub_files() const {
       files.push_back(room + "/" + name + "/" + entry.path().filename().string());
     }
   }
+  const auto first_task = [this](const std::string& file) {
+    const auto tasks = tasks_in(file);
+    return tasks.empty() ? "~" : tasks.front();
+  };
   std::sort(files.begin(), files.end());
+  std::stable_sort(files.begin(), files.end(),
+                   [&](const std::string& a, const std::string& b) { return first_task(a) < first_task(b); });
   return files;
 }
 

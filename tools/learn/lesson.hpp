@@ -97,6 +97,9 @@ std::vector<Lesson> find_lessons(const std::filesystem::path& root);
 /// @throws std::invalid_argument naming what was asked for and which lessons there are.
 Lesson find_lesson(const std::filesystem::path& root, const std::string& wanted);
 
+/// "SplitHeads" for "split_heads".
+std::string camel_case(const std::string& snake);
+
 /// A JSON file.
 /// @throws std::runtime_error naming the file when it cannot be read or is no JSON.
 nlohmann::json read_json(const std::filesystem::path& file);

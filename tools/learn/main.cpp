@@ -2,6 +2,7 @@
 //
 // Exit codes: 0 passed, 1 failed, 2 could not be judged (does not compile, bad usage, missing set-up).
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <filesystem>
 #include <functional>
 #include <iostream>
@@ -27,6 +28,7 @@ struct Arguments {
   std::string lesson;
   std::string backup;
   std::size_t level = 1;
+  bool restore = false;
   bool diff = false;
   std::optional<double> minutes;
   std::vector<std::string> for_demo;
@@ -45,11 +47,16 @@ void add_commands(CLI::App& app, Arguments& given, std::function<int(Course&)>& 
   };
   const char* const or_current = "its number, such as 01; without it, the current one";
   const auto watch_or_tell = [&](Course& course) {
+    if (!given.lesson.empty()) {
+      const auto wanted = wanted_lesson(course, given.lesson);
+      course.store.update([&](State& state) { state.current = wanted.name; });
+    }
     return Terminal::available() ? watch(course, given.plain) : overview(course);
   };
   run = watch_or_tell;
 
-  add("watch", "go through the lessons: checks on every save (the same as ./learn alone)", watch_or_tell);
+  lesson_of(add("watch", "go through the lessons: checks on every save (the same as ./learn alone)", watch_or_tell),
+            "where to begin; ./learn 07 will do");
   CLI::App* command = add("list", "the lessons, and where you stand", [&](Course& c) { return list(c, given.json); });
   command->add_flag("--json", given.json, "for programs");
   command = add("check", "build a lesson and check it: exit code 0 passed, 1 failed, 2 not judged",
@@ -74,22 +81,22 @@ void add_commands(CLI::App& app, Arguments& given, std::function<int(Course&)>& 
 
   command = add("interview", "a lesson on a blank page, against the clock",
                 [&](Course& c) { return interview(c, given.lesson, given.minutes, given.plain); });
-  lesson_of(command, "its number, such as 05; without it, the one whose turn it is");
+  lesson_of(command, "its number, such as 05; without it, 05, then 12, then the one of longest ago");
   command->add_option("--minutes", given.minutes, "how long")->check(CLI::Range(0.05, 600.0));
   add("review", "what is due today: questions to answer aloud, lessons to redo",
       [&](Course& c) { return review(c, given.plain); });
   add("stats", "passed, attempts, best times, and your most frequent mistakes", [](Course& c) { return stats(c); });
 
   command = add("backups", "the copies that were kept before something was replaced",
-                [&](Course& c) { return given.backup.empty() ? list_backups(c) : restore_backup(c, given.backup); });
-  command->add_subcommand("restore", "put one back; what it replaces is kept too")
-      ->add_option("name", given.backup, "as ./learn backups shows it, or its beginning")
-      ->required();
+                [&](Course& c) { return given.restore ? restore_backup(c, given.backup) : list_backups(c); });
+  CLI::App* restore = command->add_subcommand("restore", "put one back; what it replaces is kept too");
+  restore->add_option("name", given.backup, "as ./learn backups shows it, or its beginning; without it, the newest");
+  restore->callback([&given] { given.restore = true; });
   add("update", "fetch the newest course with git; what you wrote stays", [](Course& c) { return update(c); });
   add("doctor", "what on this machine is missing or wrong, and the line that mends it",
       [](Course& c) { return doctor(c.root, std::cout); });
   add("version", "the version of the course", [](Course& c) { return version(c); });
-  add("verify", "for authors: prove every promise of the course (--help tells more)", [](Course& c) {
+  add("verify", "for authors: prove every promise of the course", [](Course& c) {
     return attn::learn::run({(c.root / "learn").string(), "verify"}, c.root);
   });  // it knows how
 }
@@ -103,13 +110,19 @@ int main(int argc, char** argv) {
 
   CLI::App app{"attention-by-hand: learn attention by writing it", "./learn"};
   app.add_option("--root", root, "the course's folder")->group("")->check(CLI::ExistingDirectory);
+  app.set_version_flag("--version", "attention-by-hand " ATTN_VERSION);
   app.add_flag("--plain", given.plain, "no colour, no cursor movement (so does NO_COLOR)");
   app.require_subcommand(0, 1);
   app.fallthrough();
   add_commands(app, given, run);
 
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words(argv + 1, argv + argc);
+    if (words == std::vector<std::string>{"help"}) words = {"--help"};
+    if (words.size() == 1 && std::isdigit(static_cast<unsigned char>(words[0][0])) != 0) {  // ./learn 07
+      words.insert(words.begin(), "watch");
+    }
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 wants the last one first
     Course course{fs::absolute(root), attn::learn::Style::of_output(given.plain), {root, std::cerr}};
     return run(course);
   } catch (const CLI::ParseError& error) {

@@ -114,6 +114,7 @@ void take(const json& value, const std::string& name, LessonRecord& into) {
   read(record, "checks", into.checks);
   read(record, "hint_level", into.hint_level);
   read(record, "mistakes", into.mistakes);
+  read(record, "named", into.named);
 }
 
 void take(const json& value, const std::string& name, InterviewRecord& into) {
@@ -215,9 +216,13 @@ State read_state(const fs::path& source) {
 // --------------------------------------------------------------------------------------------------- writing
 
 json to_json(const LessonRecord& record) {
-  return {{"first_passed", record.first_passed}, {"passing", record.passing},
-          {"passed_text", record.passed_text},   {"checks", record.checks},
-          {"hint_level", record.hint_level},     {"mistakes", record.mistakes}};
+  return {{"first_passed", record.first_passed},
+          {"passing", record.passing},
+          {"passed_text", record.passed_text},
+          {"checks", record.checks},
+          {"hint_level", record.hint_level},
+          {"mistakes", record.mistakes},
+          {"named", record.named}};
 }
 
 json to_json(const InterviewRecord& record) {

@@ -19,7 +19,8 @@ struct LessonRecord {
   std::string passed_text;              ///< the fingerprint of the learner's files when they last passed
   int checks = 0;                       ///< how often it was judged
   int hint_level = 0;                   ///< the highest that was read, 0 to 3
-  std::map<std::string, int> mistakes;  ///< id in the catalogue -> how often it was named
+  std::map<std::string, int> mistakes;  ///< id in the catalogue -> how often it was made
+  std::vector<std::string> named;       ///< those that were named when it was last judged
 };
 
 /// One interview, finished or given up.

@@ -136,7 +136,10 @@ std::vector<std::string> cell(const std::string& line, int columns) {
   std::vector<std::string> rows;
   std::string rest = line;
   while (columns_of(rest) > columns) {
-    rows.push_back(first_columns(rest, columns));
+    std::string fits = first_columns(rest, columns);
+    const auto space = fits.rfind(' ');
+    if (space != std::string::npos && space > fits.size() / 2) fits.resize(space + 1);  // rather between words
+    rows.push_back(fits);
     rest = std::string(line.empty() ? 0 : indent + 2, ' ') + rest.substr(rows.back().size());
   }
   rows.push_back(rest);

@@ -167,6 +167,10 @@ class Watch {
       case 'c': return check_all();
       case 'e': return edit();
       case 'q': quit_ = true; return;
+      case keys::enter: return begin();
+      case '?':
+        note_ = "Enter checks once more; arrows and Space scroll; Esc goes back; Ctrl-C stops what runs.";
+        return;
       case keys::escape: return show(all_.empty() ? View::verdict : View::all);
       default: return;
     }
