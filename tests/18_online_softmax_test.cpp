@@ -132,7 +132,7 @@ TEST(AddScore, FollowsTheRowWorkedByHand) {
 }
 
 TEST(AddScore, BeginsWithAnyScore) {
-  for (const double score : {0.0, 5.0, -5.0, 1e4, -1e4}) {
+  for (const double score : {0.0, 5.0, -5.0, 1e4, -1e4, -1e300}) {
     EXPECT_THAT(walk({score}), IsNear(arma::mat(arma::vec{score, 1}), running_axes))
         << note("nothing was seen before: the score is the maximum, and the sum is exp(0) = 1");
   }
@@ -193,7 +193,7 @@ TEST(AddScore, CountsEqualScores) {
 TEST(AddScore, StandsScoresFarFromZero) {
   const arma::rowvec scores = {0.5, 2, -1, 3.25, 1};
   const arma::mat wanted = walk(scores);
-  for (const double shift : {1e4, -1e4}) {
+  for (const double shift : {1e4, -1e4, 1e12, -1e12}) {
     arma::mat shifted = wanted;
     shifted.row(0) += shift;
     EXPECT_THAT(walk(scores + shift), IsNear(shifted, running_axes))
