@@ -1,0 +1,49 @@
+#pragma once
+
+#include <armadillo>
+
+#include "attn/kv_cache.hpp"
+#include "attn/linear.hpp"
+
+namespace attn {
+
+/// Causal multi-head self-attention that reads a prompt at once, and then takes one token at a time (Shazeer 2019,
+/// section 2.4; Pope et al. 2022, section 2). It computes what MultiHeadAttention without dropout computes with a
+/// causal mask, and projects every token once.
+class CachedAttention {
+ public:
+  Linear query_proj;   ///< E -> E, with bias, as all four
+  Linear key_proj;     ///< E -> E
+  Linear value_proj;   ///< E -> E
+  Linear output_proj;  ///< E -> E
+
+  /// @param embed_dim E, the embedding width
+  /// @param num_heads H, a divisor of E
+  /// @throws std::invalid_argument naming embed_dim or num_heads, when it is zero or H does not divide E.
+  CachedAttention(arma::uword embed_dim, arma::uword num_heads);
+
+  /// Reads B prompts: query i attends to the keys 0 to i. What was in the cache before is forgotten.
+  ///
+  /// @param X       (L x E x B), padded at the end
+  /// @param lengths how many rows are tokens of each sequence, B numbers from 0 to L; empty: all L rows
+  /// @return        (L x E x B); rows behind a sequence's length mean nothing
+  /// @throws std::invalid_argument naming X or lengths, what it was and what was expected. The cache is then as it was
+  ///         before.
+  arma::cube prefill(const arma::cube& X, const arma::uvec& lengths = {});
+
+  /// Takes one more token of each sequence. It attends to all tokens of its sequence so far, and to itself. Without a
+  /// prefill before, the first call begins B empty sequences.
+  ///
+  /// @param x (1 x E x B), B as in the prefill
+  /// @return  (1 x E x B)
+  /// @throws std::invalid_argument naming x, its shape and what was expected. The cache is then as it was before.
+  arma::cube decode(const arma::cube& x);
+
+  const KVCache& cache() const { return cache_; }
+  arma::uword num_heads() const { return cache_.num_heads(); }
+
+ private:
+  KVCache cache_;
+};
+
+}  // namespace attn
