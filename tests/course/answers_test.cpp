@@ -85,10 +85,11 @@ TEST(Edited, IsTrueForAFileThatTheLearnerAdded) {
   EXPECT_TRUE(edited(course.lesson()));
 }
 
-TEST(Edited, IsFalseForAFileThatIsGone) {
+TEST(Edited, SeesAFileThatIsGone) {
   const Course course;
   fs::remove(course.root() / one);
-  EXPECT_FALSE(edited(course.lesson()));
+  EXPECT_THAT(missing_files(course.lesson()), ElementsAre(one));
+  EXPECT_TRUE(edited(course.lesson()));
 }
 
 TEST(Edited, SeesNothingInAnEditorsLock) {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -152,6 +153,9 @@ class Evening : public ::testing::Test {
 
 #define ASSERT_VERDICT(terminal, text) ASSERT_TRUE((terminal).wait_for(text, verdict_s)) << (text) << "\n" << (terminal)
 
+/// How many there are, as a text.
+std::string lessons() { return std::to_string(find_lessons(ATTN_ROOT).size()); }
+
 // ----------------------------------------------------------------------------------------------- through a lesson
 
 TEST_F(Evening, BeginsWithTheFirstLessonAndGoesOnWhereItStopped) {
@@ -159,7 +163,7 @@ TEST_F(Evening, BeginsWithTheFirstLessonAndGoesOnWhereItStopped) {
   {
     Terminal first(tool());
     ASSERT_SHOWS(first, "00 warm_up: ");
-    EXPECT_SHOWS(first, "0 of 14 lessons passed");
+    EXPECT_SHOWS(first, "0 of " + lessons() + " lessons passed");
     EXPECT_SHOWS(first, "read   lessons/00_warm_up/README.md");
     EXPECT_SHOWS(first, "write  lessons/00_warm_up/linear.cpp");
     EXPECT_SHOWS(first, "write  lessons/00_warm_up/softmax.cpp");
@@ -215,7 +219,7 @@ TEST_F(Evening, NamesAMistakeGivesHintsAndWaitsAfterThePass) {
   save(right);
   ASSERT_VERDICT(terminal, "Well done. You can now:");
   EXPECT_SHOWS(terminal, all_passed());
-  EXPECT_SHOWS(terminal, "1 of 14 lessons passed");
+  EXPECT_SHOWS(terminal, "1 of " + lessons() + " lessons passed");
   ASSERT_VERDICT(terminal, " ms, the reference ");
   EXPECT_THAT(row_with(terminal, "speed   "), HasSubstr(": you "));
   pause_for(500);
@@ -229,7 +233,7 @@ TEST_F(Evening, NamesAMistakeGivesHintsAndWaitsAfterThePass) {
 
   save(mistaken("unscaled"));
   ASSERT_VERDICT(terminal, not_passed);
-  EXPECT_SHOWS(terminal, "0 of 14 lessons passed");
+  EXPECT_SHOWS(terminal, "0 of " + lessons() + " lessons passed");
   terminal.type("l");
   EXPECT_SHOWS(terminal, "no longer passes  01 self_attention_v1");
   terminal.type("s");
@@ -237,7 +241,7 @@ TEST_F(Evening, NamesAMistakeGivesHintsAndWaitsAfterThePass) {
 }
 
 TEST_F(Evening, GoesThroughTheListWithArrowsAndEnter) {
-  Terminal terminal(tool(), size(20, 60));  // too small for 14 lessons
+  Terminal terminal(tool(), size(20, 60));  // too small for all lessons
   ASSERT_VERDICT(terminal, none_passed());
   terminal.type("l");
   EXPECT_SHOWS(terminal, "> now  01 self_attention_v1");
@@ -410,7 +414,7 @@ TEST_F(Evening, ShowsTheFirstErrorAndLetsOneScrollToTheLast) {
   save(beginning_with(errors));
   Terminal terminal(tool());
   ASSERT_VERDICT(terminal, "missing_name_0");
-  EXPECT_THAT(row_with(terminal, "self_attention_v1.cpp:"), HasSubstr("/" + answer_file));
+  EXPECT_THAT(row_with(terminal, "self_attention_v1.cpp:"), HasSubstr(answer_file));
   EXPECT_SHOWS(terminal, "more lines (arrow down)");
   EXPECT_THAT(terminal.screen(), AllOf(Not(HasSubstr("ninja")), Not(HasSubstr("FAILED")), EndsWith(all_keys)));
   for (int i = 0; i < 40 && !terminal.wait_for("does not compile yet: begin with the first error above", 0.1); ++i) {
@@ -506,12 +510,20 @@ TEST_F(Evening, CallsTheEditorWithTheLessonsFiles) {
   EXPECT_EQ(read_file(notes / "after"), read_file(notes / "before"));
 }
 
-TEST_F(Evening, SaysWhenThereIsNoEditor) {
+TEST_F(Evening, TakesAUsualEditorAndSaysWhenThereIsNone) {
   {
-    Terminal terminal(tool());
+    const fs::path programs = copy / "build" / "programs";
+    fs::create_directories(programs);
+    std::ofstream(programs / "editor") << "#!/bin/sh\necho \"editing: $*\"\nread -r line\n";
+    fs::permissions(programs / "editor", fs::perms::owner_all);
+    Terminal::Options usual;
+    usual.environment["PATH"] = programs.string() + ":" + std::getenv("PATH");
+    Terminal terminal(tool(), usual);
     ASSERT_VERDICT(terminal, none_passed());
     terminal.type("e");
-    EXPECT_SHOWS(terminal, "No editor is set. For example: export EDITOR=nano");
+    EXPECT_SHOWS(terminal, "editing: " + answer_file);
+    terminal.type("\r");
+    ASSERT_VERDICT(terminal, none_passed());
   }
   Terminal::Options options;
   options.environment["EDITOR"] = "no-such-editor";

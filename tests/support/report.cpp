@@ -159,6 +159,7 @@ std::string hint_topic(const CheckResult& result, const course::Lesson& lesson) 
     return text.substr(0, text.find(')'));
   }
   const auto tasks = lesson.tasks_in(lesson.judged_file(result.suite));
+  if (tasks.empty()) return lesson.number();
   if (tasks.size() == 1) return tasks.front();
   std::string judged = result.full_name();  // says what it is about, or the expression does that it looked at
   for (const auto& message : result.messages) judged += "\n" + judged_expression(message);

@@ -291,13 +291,11 @@ int solution(const Course& course, const std::string& name, bool beside_the_lear
 
 int reset_lesson(const Course& course, const std::string& name) {
   const Lesson lesson = wanted_lesson(course, name);
-  if (!edited(lesson)) {
-    say(course, lesson.title() + " is as it was at the beginning: nothing to do");
-    return exit_passed;
-  }
+  const bool whole = missing_files(lesson).empty();
   const std::string kept = reset(lesson);
   if (kept.empty()) {
-    say(course, lesson.title() + " is as it was at the beginning: what was missing is back");
+    say(course,
+        lesson.title() + " is as it was at the beginning: " + (whole ? "nothing to do" : "what was missing is back"));
     return exit_passed;
   }
   say(course, lesson.title() + " is as it was at the beginning.\nWhat you had written is kept; this brings it back:\n" +

@@ -282,7 +282,7 @@ class Watch {
       const std::string kept = reset(lesson_);
       watcher_->changed();  // by us
       begin();
-      note_ = "Reset. What you wrote: ./learn backups restore " + kept;
+      note_ = kept.empty() ? "Reset." : "Reset. What you wrote: ./learn backups restore " + kept;
     });
   }
 
