@@ -416,8 +416,8 @@ TEST_F(Doctor, EndsWithOneWhenSomethingIsWrong) {
   std::ostringstream out;
   EXPECT_EQ(doctor(root_, out), 1);
   EXPECT_THAT(out.str(), HasSubstr("see \"mend\" above"));
-  EXPECT_TRUE(
-      std::all_of(out.str().begin(), out.str().end(), [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
+  const std::string said = out.str();
+  EXPECT_TRUE(std::all_of(said.begin(), said.end(), [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
 }
 
 // Builds learn_probe in this build folder, unless that is done.
