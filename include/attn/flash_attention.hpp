@@ -1,0 +1,76 @@
+#pragma once
+
+#include <armadillo>
+
+namespace attn {
+
+/// How many keys a query may attend to: always the first ones. One number says all that causal order and padding ask.
+///
+/// Causal means aligned at the end, as in causal_mask: query i of L sees the keys j <= i + S - L. Of a padded sequence
+/// only the first key_length keys are there.
+///
+/// @param i          the query, below L
+/// @param key_length at most S
+/// @return           0 to key_length
+/// @throws std::invalid_argument naming L, S, i or key_length, what it was and what was expected.
+arma::uword visible_keys(arma::uword i, arma::uword L, arma::uword S, arma::uword key_length, bool causal);
+
+/// What a block of queries has gathered from the keys so far: lesson 18's PartialAttention, in float. A query that has
+/// seen no key yet: zeros, -inf and 0.
+struct QueryBlock {
+  arma::fmat output;   ///< (Lb x Dv), not yet divided
+  arma::fvec maximum;  ///< (Lb), the largest score so far
+  arma::fvec sum;      ///< (Lb), of exp(score - maximum)
+};
+
+/// Takes in one block of keys (Dao 2023, algorithm 1, lines 8 to 10): the scores Q_block K_block^T / sqrt(D), their
+/// exponentials, and what was gathered before, rescaled to the new maximum.
+///
+/// @param seen    changed in place
+/// @param Q_block (Lb x D)
+/// @param K_block (Sb x D)
+/// @param V_block (Sb x Dv)
+/// @param visible (Lb), how many of these Sb keys each query may attend to: the first ones; Sb and more is all
+/// @throws std::invalid_argument naming Q_block, K_block, V_block, visible or the part, such as seen.sum, its shape and
+///         what was expected.
+void add_key_block(QueryBlock& seen, const arma::fmat& Q_block, const arma::fmat& K_block, const arma::fmat& V_block,
+                   const arma::uvec& visible);
+
+struct FlashOptions {
+  bool causal = false;
+  arma::uvec key_lengths = {};   ///< (B), how many keys of each sequence are there, 0 to S; empty: all
+  arma::uword query_block = 64;  ///< Lb, queries taken together
+  arma::uword key_block = 64;    ///< Sb, keys taken together
+};
+
+struct FlashResult {
+  arma::fcube output;      ///< (L x Dv x H·B); zeros for a query that may attend to nobody
+  arma::fmat log_sum_exp;  ///< (L x H·B), log of the sum of exp(score); -inf for such a query
+};
+
+/// softmax(Q K^T / sqrt(D)) V in float, tile after tile (Dao et al. 2022, algorithm 1; Dao 2023, algorithm 1): no
+/// matrix that grows with L·S is ever made, and a tile that no query of its block may see is not computed, nor looked
+/// at. The result does not depend on the block sizes, but for rounding; no length need be a multiple of them.
+///
+/// Grouped queries: H·B may be a multiple of G·B; key/value slice n / (H / G) serves query slice n, and is not copied.
+///
+/// @param Q (L x D x H·B)
+/// @param K (S x D x G·B)
+/// @param V (S x Dv x G·B)
+/// @throws std::invalid_argument naming Q, K, V, key_lengths, query_block or key_block, what it was and what was
+///         expected.
+FlashResult flash_attention(const arma::fcube& Q, const arma::fcube& K, const arma::fcube& V,
+                            const FlashOptions& options = {});
+
+/// What attention over one head moves and computes, in float (Dao et al. 2022, section 3.2 and theorem 2, with the
+/// small memory holding one tile).
+struct AttentionCost {
+  double flops;          ///< of the two products, a multiplication and an addition being two
+  double untiled_bytes;  ///< Q, K, V and output once; scores and weights each written once and read once
+  double tiled_bytes;    ///< Q and output once; all of K and V once for each block of queries
+};
+
+/// @throws std::invalid_argument naming L, S, D or query_block, when one is zero.
+AttentionCost attention_cost(arma::uword L, arma::uword S, arma::uword D, arma::uword query_block);
+
+}  // namespace attn
