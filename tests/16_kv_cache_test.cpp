@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <armadillo>
 #include <cmath>
-#include <functional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,7 +27,7 @@ using arma::uword;
 
 const std::vector<std::string> cache_axes = {"S", "D", "H·B"};
 const std::vector<std::string> prefill_axes = {"L", "E", "B"};
-const std::vector<std::string> decode_axes = {"T", "E", "B"};
+const std::vector<std::string> decode_axes = {"tokens", "E", "B"};
 
 arma::cube normal(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::randn}; }
 arma::cube zeros(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::zeros}; }
@@ -125,42 +125,88 @@ arma::cube naive_causal(const CachedAttention& attention, const arma::cube& X) {
   return naive_linear(naive_merge_heads(context, H), attention.output_proj.weight, attention.output_proj.bias);
 }
 
+/// The cache of a layer of H heads after all tokens of X, one number at a time.
+void expect_keys_and_values(const CachedAttention& attention, uword H, const arma::cube& X, const std::string& about) {
+  const auto heads = [&](const Linear& proj) { return naive_split_heads(naive_linear(X, proj.weight, proj.bias), H); };
+  const arma::cube keys = first_rows(attention.cache().keys(), X.n_rows);
+  const arma::cube values = first_rows(attention.cache().values(), X.n_rows);
+  EXPECT_THAT(keys, IsNear(heads(attention.key_proj), cache_axes)) << note("these are the keys in the cache") << about;
+  EXPECT_THAT(values, IsNear(heads(attention.value_proj), cache_axes))
+      << note("these are the values in the cache") << about;
+}
+
 /// Compares prefill and decode with the causal forward of each whole sequence.
 void expect_causal_forward(CachedAttention& attention, const arma::cube& prompt, const arma::uvec& lengths,
                            const arma::cube& more) {
   const arma::cube prefilled = attention.prefill(prompt, lengths);
   ASSERT_THAT(prefilled, HasShape({{"L", prompt.n_rows}, {"E", prompt.n_cols}, {"B", prompt.n_slices}}));
   const arma::cube decoded = decode_all(attention, more);
-  ASSERT_THAT(decoded, HasShape({{"T", more.n_rows}, {"E", more.n_cols}, {"B", more.n_slices}}));
+  ASSERT_THAT(decoded, HasShape({{"tokens", more.n_rows}, {"E", more.n_cols}, {"B", more.n_slices}}));
   for (uword b = 0; b < prompt.n_slices; ++b) {
     const uword length = lengths.is_empty() ? prompt.n_rows : lengths(b);
     const arma::cube wanted = naive_causal(attention, joined(prompt, length, more, b));
     const std::string about = note("this is sequence " + std::to_string(b) + ", with a prompt of " +
                                    std::to_string(length) + " of " + std::to_string(prompt.n_rows) + " rows");
     if (length > 0) {
-      EXPECT_THAT(arma::cube(prefilled.subcube(0, 0, b, length - 1, prompt.n_cols - 1, b)),
-                  IsNear(arma::cube(wanted.rows(0, length - 1)), prefill_axes))
+      const arma::cube prefilled_tokens = prefilled.subcube(0, 0, b, length - 1, prompt.n_cols - 1, b);
+      EXPECT_THAT(prefilled_tokens, IsNear(arma::cube(wanted.rows(0, length - 1)), prefill_axes))
           << note("the rows of prefill that are tokens") << about;
     }
-    EXPECT_THAT(tokens_of(decoded, b), IsNear(arma::cube(wanted.rows(length, wanted.n_rows - 1)), decode_axes))
+    const arma::cube decoded_tokens = tokens_of(decoded, b);
+    EXPECT_THAT(decoded_tokens, IsNear(arma::cube(wanted.rows(length, wanted.n_rows - 1)), decode_axes))
         << note("the rows of decode, one after the other") << about;
   }
 }
 
+/// What Armadillo throws out of a first append, and what that may mean; empty when it throws nothing.
+std::string first_append_error(KVCache& cache, const arma::cube& K) {
+  try {
+    cache.append(K, K);
+  } catch (const NotWritten&) {
+    throw;
+  } catch (const std::invalid_argument&) {
+    throw;
+  } catch (const std::logic_error& error) {
+    return line("threw", error.what()) +
+           note(
+               "a new cache has no sizes yet: does the first append give lengths_ B zeros, and keys_ and values_ the "
+               "sizes 0, D and H·B?");
+  }
+  return {};
+}
+
+bool holds_numbers(const arma::cube& kept) {
+  return std::any_of(kept.begin(), kept.end(), [](double number) { return number != 0; });
+}
+
+/// The cache of a layer, after a rejected call.
+void expect_unchanged(const KVCache& cache, const KVCache& before, const std::string& call, const std::string& advice) {
+  const bool same_lengths = list(cache.lengths()) == list(before.lengths());
+  const bool same = same_lengths && arma::approx_equal(cache.keys(), before.keys(), "absdiff", 0) &&
+                    arma::approx_equal(cache.values(), before.values(), "absdiff", 0);
+  const std::string what = same_lengths
+                               ? "its keys or values are others"
+                               : "lengths() holds " + list(cache.lengths()) + ", want " + list(before.lengths());
+  ASSERT_TRUE(same) << diagnosis_mark << line("value", "a rejected " + call + " changed the cache: " + what)
+                    << note(advice);
+}
+
 // ------------------------------------------------------------------------------------- the cache, 16.1, 16.2 and 16.3
 
-TEST(KvCache, BeginsEmpty) {
+TEST(KvCache, BeginsAsAnEmptyKVCache) {
   const KVCache cache(3);
   EXPECT_TRUE(cache.num_heads() == 3) << diagnosis_mark
                                       << line("value",
-                                              "num_heads() is " + std::to_string(cache.num_heads()) + ", want 3");
+                                              "num_heads() is " + std::to_string(cache.num_heads()) + ", want 3")
+                                      << (cache.num_heads() == 1 ? likely_mistake("cache_of_one_head") : "");
   EXPECT_TRUE(cache.lengths().is_empty() && cache.batch_size() == 0 && cache.capacity() == 0)
       << diagnosis_mark << line("value", "a new cache has sequences or room already; the first append decides both");
 }
 
-TEST(KvCache, HasRoomForEveryHeadOfEverySequence) {
+TEST(KvCache, AppendsToEveryHeadOfEverySequence) {
   KVCache cache(3);
-  cache.append(normal(5, 4, 6), normal(5, 4, 6));
+  const std::string error = first_append_error(cache, normal(5, 4, 6));
+  ASSERT_TRUE(error.empty()) << diagnosis_mark << error;
   ASSERT_TRUE(cache.capacity() >= 5) << diagnosis_mark
                                      << line("value", "capacity() is " + std::to_string(cache.capacity()) +
                                                           " after five tokens of each sequence");
@@ -168,7 +214,33 @@ TEST(KvCache, HasRoomForEveryHeadOfEverySequence) {
   EXPECT_THAT(cache.values(), HasShape({{"capacity", cache.capacity()}, {"D", 4}, {"H·B", 6}}));
 }
 
-TEST(KvCache, CountsTheTokensOfEachSequence) {
+TEST(KvCache, GivesTheLengthOfEachSequence) {
+  KVCache cache(3);
+  cache.append(normal(5, 4, 6), normal(5, 4, 6), {5, 2});
+  for (uword b = 0; b < cache.batch_size(); ++b) {
+    const std::string at_b = "(" + std::to_string(b) + ") is ";
+    EXPECT_TRUE(cache.length(b) == cache.lengths()(b))
+        << diagnosis_mark
+        << line("value", "length" + at_b + std::to_string(cache.length(b)) + ", and lengths()" + at_b +
+                             std::to_string(cache.lengths()(b)));
+  }
+}
+
+TEST(KvCache, KeepsTheOldRowsWhenItMakesRoom) {
+  KVCache cache(3);
+  cache.append(normal(5, 4, 6), normal(5, 4, 6));
+  const KVCache before = cache;
+  cache.append(normal(7, 4, 6), normal(7, 4, 6));
+  const auto lost = [](const arma::cube& old, const arma::cube& kept) {
+    return holds_numbers(old) && !holds_numbers(first_rows(kept, old.n_rows));
+  };
+  EXPECT_FALSE(lost(before.keys(), cache.keys()) || lost(before.values(), cache.values()))
+      << diagnosis_mark
+      << line("value", "the first five rows hold zeros only, after seven rows were appended behind them")
+      << likely_mistake("growth_forgets");
+}
+
+TEST(KvCache, CountsTheTokensThatItAppends) {
   KVCache cache(3);
   cache.append(normal(5, 4, 6), normal(5, 4, 6), {5, 2});
   expect_lengths(cache, {5, 2});
@@ -181,7 +253,7 @@ TEST(KvCache, CountsTheTokensOfEachSequence) {
   expect_lengths(cache, {6, 5}, note("then two more of sequence 1 only"));
 }
 
-TEST(KvCache, HoldsTheExampleOfTheChapter) {
+TEST(KvCache, AppendsAsInTheExampleOfTheChapter) {
   KVCache cache(1);
   arma::cube prompt(3, 1, 2), more(1, 1, 2);
   prompt.slice(0) = arma::vec{1, 2, 3};
@@ -197,7 +269,7 @@ TEST(KvCache, HoldsTheExampleOfTheChapter) {
   EXPECT_THAT(first_rows(cache.values(), 4), IsNear(arma::cube(-wanted), cache_axes)) << note("these are the values");
 }
 
-TEST(KvCache, HoldsWhatPyTorchHolds) {
+TEST(KvCache, AppendsAsPyTorchDoes) {
   const GoldenCase golden = load_golden("cache");
   const KVCache cache = cache_from(golden);
   EXPECT_THAT(first_rows(cache.keys(), 7), Matches(golden.expected("keys"))) << note("these are the keys");
@@ -205,9 +277,16 @@ TEST(KvCache, HoldsWhatPyTorchHolds) {
   expect_lengths(cache, {7, 5});
 }
 
-TEST(KvCache, HasZerosBehindTheLastToken) {
+TEST(KvCache, AppendsNothingBehindTheLastToken) {
   KVCache cache(3);
-  cache.append(normal(5, 4, 6), normal(5, 4, 6), {3, 2});
+  const arma::cube K = normal(5, 4, 6);
+  cache.append(K, K, {3, 2});
+  const bool padding_copied =
+      list(cache.lengths()) == "3, 2" && cache.keys().n_rows > 2 &&
+      arma::approx_equal(arma::rowvec(cache.keys().slice(3).row(2)), arma::rowvec(K.slice(3).row(2)), "absdiff", 0);
+  ASSERT_FALSE(padding_copied) << diagnosis_mark
+                               << line("value", "behind the two tokens of sequence 1 stands a row of its padding")
+                               << likely_mistake("padding_rows_copied");
   for (uword t = 0; t < 8; ++t) {
     cache.append(normal(2, 4, 6), normal(2, 4, 6), {1, t % 3});
     EXPECT_TRUE(is_zero_behind_the_lengths(cache, cache.keys()) && is_zero_behind_the_lengths(cache, cache.values()))
@@ -218,7 +297,7 @@ TEST(KvCache, HasZerosBehindTheLastToken) {
   }
 }
 
-TEST(KvCache, HoldsTheSameTokenByTokenAsAllAtOnce) {
+TEST(KvCache, AppendsTheSameTokenByTokenAsAllAtOnce) {
   const arma::cube K = normal(70, 4, 6), V = normal(70, 4, 6);
   KVCache at_once(3), one_by_one(3), in_pieces(3);
   at_once.append(K, V);
@@ -234,7 +313,7 @@ TEST(KvCache, HoldsTheSameTokenByTokenAsAllAtOnce) {
   }
 }
 
-TEST(KvCache, LetsASequenceStandStill) {
+TEST(KvCache, AppendsNothingToASequenceThatStandsStill) {
   KVCache cache(2);
   const arma::cube K = normal(3, 5, 8);
   cache.append(K, 2 * K, {0, 0, 0, 0});
@@ -262,7 +341,7 @@ uword room_asked_for(uword T) {
   return asked / (2 * D * H * B * sizeof(double));
 }
 
-TEST(KvCache, CopiesATokenOnlyAFewTimes) {
+TEST(KvCache, MakesRoomSoThatATokenIsCopiedOnlyAFewTimes) {
   // Doubling asks for 1 + 2 + 4 + ... < 4 T, growing by a half for less than 4.5 T.
   const uword T = 4000, allowed = 6 * T, asked = room_asked_for(T);
   std::string likely;
@@ -274,12 +353,22 @@ TEST(KvCache, CopiesATokenOnlyAFewTimes) {
   EXPECT_TRUE(asked <= allowed) << diagnosis_mark
                                 << line("memory", "to take in " + std::to_string(T) +
                                                       " tokens one by one, the cache asked for room for " +
-                                                      std::to_string(asked) + ", want at most " +
+                                                      std::to_string(asked) + " rows in all, want at most " +
                                                       std::to_string(allowed))
                                 << likely;
 }
 
-TEST(KvCache, AsksForNothingThatItDoesNotNeed) {
+TEST(KvCache, AppendsWithNoPlaceForPadding) {
+  KVCache cache(3);
+  cache.append(normal(100, 4, 6), normal(100, 4, 6), {1, 2});
+  expect_lengths(cache, {1, 2}, note("of 100 rows, 1 and 2 are tokens"));
+  EXPECT_TRUE(cache.capacity() < 100) << diagnosis_mark
+                                      << line("value", "capacity() is " + std::to_string(cache.capacity()) +
+                                                           " after 100 rows, of which 1 and 2 are tokens")
+                                      << (HasFailure() ? "" : likely_mistake("room_for_padding"));
+}
+
+TEST(KvCache, AppendsWithoutCopiesThatItDoesNotNeed) {
   KVCache cache(2);
   const arma::cube K = normal(100, 24, 6);
   const std::size_t asked = allocated_bytes([&] { cache.append(K, K); });
@@ -291,7 +380,7 @@ TEST(KvCache, AsksForNothingThatItDoesNotNeed) {
                                         bytes_text(2 * 100 * 24 * 6 * sizeof(double)));
 }
 
-TEST(KvCache, LeavesItsArgumentsAsTheyWere) {
+TEST(KvCache, LeavesWhatItAppendsAsItWas) {
   KVCache cache(3);
   const arma::cube K = normal(5, 4, 6), V = normal(5, 4, 6);
   const arma::cube K_before = K, V_before = V;
@@ -327,43 +416,46 @@ TEST(KvCache, RejectsASequenceThatIsNotThere) {
 
 TEST(KvCache, RejectsKeysOfTheWrongShape) {
   KVCache cache(3);
-  const auto with = [&](const arma::cube& K) { return [&cache, K] { cache.append(K, K); }; };
-  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"7", "3"}), with(zeros(5, 4, 7)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"0 x 0 x 0"}), with(arma::cube()));
-  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"0 x 4 x 6"}), with(arma::cube(0, 4, 6)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"5 x 0 x 6"}), with(arma::cube(5, 0, 6)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"5 x 4 x 0"}), with(arma::cube(5, 4, 0)));
+  const auto append = [&](const arma::cube& K) { return [&cache, K] { cache.append(K, K); }; };
+  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"7", "3"}), append(zeros(5, 4, 7)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"0 x 0 x 0"}), append(arma::cube()));
+  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"0 x 4 x 6"}), append(arma::cube(0, 4, 6)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"5 x 0 x 6"}), append(arma::cube(5, 0, 6)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"5 x 4 x 0"}), append(arma::cube(5, 4, 0)));
   cache.append(zeros(5, 4, 6), zeros(5, 4, 6));
   const std::string about = note("the first append has decided that D is 4 and H·B is 6");
-  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"5 x 8 x 6", "4"}), with(zeros(5, 8, 6))) << about;
-  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"5 x 2 x 6", "4"}), with(zeros(5, 2, 6))) << about;
-  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"5 x 4 x 9", "6"}), with(zeros(5, 4, 9))) << about;
-  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"5 x 4 x 3", "6"}), with(zeros(5, 4, 3))) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"5 x 8 x 6", "4"}), append(zeros(5, 8, 6))) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"5 x 2 x 6", "4"}), append(zeros(5, 2, 6))) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"5 x 4 x 9", "6"}), append(zeros(5, 4, 9))) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"5 x 4 x 3", "6"}), append(zeros(5, 4, 3))) << about;
 }
 
 TEST(KvCache, RejectsValuesThatAreNotAsLargeAsTheKeys) {
   KVCache cache(3);
-  const auto with = [&](const arma::cube& V) { return [&cache, V] { cache.append(zeros(5, 4, 6), V); }; };
+  const auto append = [&](const arma::cube& K, const arma::cube& V) { return [&cache, K, V] { cache.append(K, V); }; };
+  const arma::cube K = zeros(5, 4, 6);
   for (const bool first : {true, false}) {
-    EXPECT_PRED_FORMAT1(RejectsArgument("V_new", {"7 x 4 x 6", "5"}), with(zeros(7, 4, 6)));
-    EXPECT_PRED_FORMAT1(RejectsArgument("V_new", {"1 x 4 x 6", "5"}), with(zeros(1, 4, 6)));
-    EXPECT_PRED_FORMAT1(RejectsArgument("V_new", {"5 x 8 x 6", "4"}), with(zeros(5, 8, 6)));
-    EXPECT_PRED_FORMAT1(RejectsArgument("V_new", {"5 x 4 x 3", "6"}), with(zeros(5, 4, 3)));
-    EXPECT_PRED_FORMAT1(RejectsArgument("V_new", {"0 x 0 x 0"}), with(arma::cube()));
-    if (first) cache.append(zeros(5, 4, 6), zeros(5, 4, 6));
+    EXPECT_PRED_FORMAT1(RejectsArgument("V_new", {"7 x 4 x 6", "5"}), append(K, zeros(7, 4, 6)));
+    EXPECT_PRED_FORMAT1(RejectsArgument("V_new", {"1 x 4 x 6", "5"}), append(K, zeros(1, 4, 6)));
+    EXPECT_PRED_FORMAT1(RejectsArgument("V_new", {"5 x 8 x 6", "4"}), append(K, zeros(5, 8, 6)));
+    EXPECT_PRED_FORMAT1(RejectsArgument("V_new", {"5 x 4 x 3", "6"}), append(K, zeros(5, 4, 3)));
+    EXPECT_PRED_FORMAT1(RejectsArgument("V_new", {"0 x 0 x 0"}), append(K, arma::cube()));
+    if (first) cache.append(K, K);
   }
 }
 
-TEST(KvCache, RejectsLengthsThatDoNotFit) {
+TEST(KvCache, RejectsNumbersOfTokensThatDoNotFit) {
   KVCache cache(3);
-  const auto with = [&](const arma::uvec& lengths) {
-    return [&cache, lengths] { cache.append(zeros(5, 4, 6), zeros(5, 4, 6), lengths); };
+  const arma::cube K = zeros(5, 4, 6), V = K;
+  const auto append = [&](const arma::cube& K_new, const arma::cube& V_new, const arma::uvec& lengths) {
+    return [&cache, K_new, V_new, lengths] { cache.append(K_new, V_new, lengths); };
   };
-  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"6", "5"}), with({6, 2}));
-  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"7", "5"}), with({2, 7}));
-  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"1", "2"}), with({5}));
-  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"3", "2"}), with({5, 2, 1}));
-  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"6", "2"}), with({5, 5, 5, 2, 2, 2}));
+  const std::string about = note("K and V are 5 x 4 x 6, so L is 5; H is 3, so B is 2");
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"6", "5"}), append(K, V, {6, 2})) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"7", "5"}), append(K, V, {2, 7})) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"1", "2"}), append(K, V, {5})) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"3", "2"}), append(K, V, {5, 2, 1})) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"6", "2"}), append(K, V, {5, 5, 5, 2, 2, 2})) << about;
 }
 
 TEST(KvCache, IsAsBeforeAfterARejectedAppend) {
@@ -375,12 +467,12 @@ TEST(KvCache, IsAsBeforeAfterARejectedAppend) {
   const GoldenCase golden = load_golden("cache");
   KVCache cache = cache_from(golden);
   const uword capacity = cache.capacity();
-  const auto rejected = [&](const arma::cube& K, const arma::cube& V, const arma::uvec& lengths) {
+  const auto append = [&](const arma::cube& K, const arma::cube& V, const arma::uvec& lengths) {
     return [&cache, K, V, lengths] { cache.append(K, V, lengths); };
   };
-  EXPECT_PRED_FORMAT1(RejectsArgument("V_new", {"9"}), rejected(normal(20, 4, 6), normal(20, 4, 9), {}));
-  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"21"}), rejected(normal(20, 4, 6), normal(20, 4, 6), {3, 21}));
-  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"3"}), rejected(normal(20, 4, 6), normal(20, 4, 6), {3, 1, 1}));
+  EXPECT_PRED_FORMAT1(RejectsArgument("V_new", {"9"}), append(normal(20, 4, 6), normal(20, 4, 9), {}));
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"21"}), append(normal(20, 4, 6), normal(20, 4, 6), {3, 21}));
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"3"}), append(normal(20, 4, 6), normal(20, 4, 6), {3, 1, 1}));
   const std::string about = note("append was called with bad input; the cache must be what it was before");
   EXPECT_THAT(first_rows(cache.keys(), 7), IsNear(golden.cube("keys"), cache_axes)) << about;
   EXPECT_THAT(first_rows(cache.values(), 7), IsNear(golden.cube("values"), cache_axes)) << about;
@@ -398,13 +490,15 @@ TEST(CachedAttention, HasFourProjectionsWithBias) {
     ASSERT_FALSE(proj->bias.is_empty()) << diagnosis_mark << likely_mistake("projections_without_bias");
     EXPECT_THAT(arma::mat(proj->bias), HasShape({{"1", 1}, {"E", 6}}));
   }
+  const bool only_the_layer = attention.num_heads() == 1 && KVCache(3).num_heads() == 3;
   EXPECT_TRUE(attention.num_heads() == 3)
-      << diagnosis_mark << line("value", "num_heads() is " + std::to_string(attention.num_heads()) + ", want 3");
+      << diagnosis_mark << line("value", "num_heads() is " + std::to_string(attention.num_heads()) + ", want 3")
+      << (only_the_layer ? likely_mistake("layer_of_one_head") : "");
   EXPECT_TRUE(attention.cache().batch_size() == 0)
       << diagnosis_mark << line("value", "the cache of a new layer is not empty");
 }
 
-TEST(CachedAttention, KeepsWhatLinearDraws) {
+TEST(CachedAttention, HasTheProjectionsThatLinearDraws) {
   const CachedAttention attention(50, 2);
   const std::vector<const Linear*> all = {&attention.query_proj, &attention.key_proj, &attention.value_proj,
                                           &attention.output_proj};
@@ -423,13 +517,13 @@ TEST(CachedAttention, KeepsWhatLinearDraws) {
 
 // -------------------------------------------------------------------------------------- prefill and decode, 16.5, 16.6
 
-TEST(CachedAttention, GivesOneRowForEachTokenOfThePrompt) {
+TEST(CachedAttention, PrefillGivesOneRowForEachToken) {
   CachedAttention attention(6, 3);
   EXPECT_THAT(attention.prefill(normal(5, 6, 2)), HasShape({{"L", 5}, {"E", 6}, {"B", 2}}));
   expect_lengths(attention.cache(), {5, 5}, note("the prompt has five tokens, and all are in the cache"));
 }
 
-TEST(CachedAttention, KeepsTheLengthOfEachPrompt) {
+TEST(CachedAttention, PrefillKeepsTheLengthOfEachPrompt) {
   CachedAttention attention(6, 3);
   attention.prefill(normal(5, 6, 2), {2, 4});
   ASSERT_TRUE(attention.cache().lengths().n_elem == 2 && attention.cache().length(0) != 5)
@@ -438,7 +532,7 @@ TEST(CachedAttention, KeepsTheLengthOfEachPrompt) {
   expect_lengths(attention.cache(), {2, 4});
 }
 
-TEST(CachedAttention, GivesOneRowForEachNewToken) {
+TEST(CachedAttention, DecodeGivesOneRowForEachNewToken) {
   CachedAttention attention(6, 3);
   attention.prefill(normal(5, 6, 2));
   EXPECT_THAT(attention.decode(normal(1, 6, 2)), HasShape({{"1", 1}, {"E", 6}, {"B", 2}}));
@@ -458,52 +552,62 @@ TEST(CachedAttention, GivesTheExampleWorkedByHand) {
   arma::cube prompt(3, 2, 1), token(1, 2, 1);
   prompt.slice(0) = {{1, 0}, {0, 1}, {1, -1}};
   token.slice(0) = {{0, 2}};
-  EXPECT_THAT(attention.prefill(prompt), Matches(golden.expected("prefilled"))) << note("this is prefill");
+  ASSERT_THAT(attention.prefill(prompt), Matches(golden.expected("prefilled"))) << note("this is prefill");
   EXPECT_THAT(attention.decode(token), Matches(golden.expected("decoded"))) << note("this is decode");
 }
 
 TEST(CachedAttention, PrefillsAsPyTorchDoes) {
   const GoldenCase golden = load_golden("equal_lengths");
   CachedAttention attention = layer_from(golden, 3);
-  EXPECT_THAT(attention.prefill(golden.cube("prompt")), Matches(golden.expected("prefilled")));
+  const arma::cube prompt = golden.cube("prompt");
+  EXPECT_THAT(attention.prefill(prompt), Matches(golden.expected("prefilled")));
 }
 
-TEST(CachedAttention, KeepsTheKeysAndValuesOfItsProjections) {
+TEST(CachedAttention, PrefillsAsPyTorchDoesWhereEveryPromptIsPadded) {
+  const GoldenCase golden = load_golden("all_padded");
+  CachedAttention attention = layer_from(golden, 3);
+  const arma::cube prefilled = attention.prefill(golden.cube("prompt"), {4, 4});
+  EXPECT_THAT(prefilled, HasShape({{"L", 7}, {"E", 12}, {"B", 2}}));
+  const arma::cube tokens = first_rows(prefilled, 4);
+  EXPECT_THAT(tokens, Matches(golden.expected("tokens")))
+      << note("the first 4 rows of prefill: two prompts of 4 tokens, padded to 7 rows");
+}
+
+TEST(CachedAttention, PrefillKeepsTheKeysAndValuesOfThePrompt) {
+  const GoldenCase golden = load_golden("equal_lengths");
+  CachedAttention attention = layer_from(golden, 3);
+  const arma::cube prompt = golden.cube("prompt");
+  attention.prefill(prompt);
+  expect_lengths(attention.cache(), {5, 5});
+  expect_keys_and_values(attention, 3, prompt, note("a prompt of five tokens was read"));
+}
+
+TEST(CachedAttention, DecodeKeepsTheKeysAndValuesOfNewTokens) {
   const GoldenCase golden = load_golden("equal_lengths");
   CachedAttention attention = layer_from(golden, 3);
   const arma::cube prompt = golden.cube("prompt"), more = golden.cube("new");
   attention.prefill(prompt);
   decode_all(attention, more);
   expect_lengths(attention.cache(), {8, 8});
-  for (uword b = 0; b < 2; ++b) {
-    const arma::cube X = joined(prompt, 5, more, b);
-    const auto heads = [&](const Linear& proj) {
-      return naive_split_heads(naive_linear(X, proj.weight, proj.bias), 3);
-    };
-    const std::string about =
-        note("this is sequence " + std::to_string(b) + ": five tokens of a prompt, three decoded");
-    EXPECT_THAT(arma::cube(first_rows(attention.cache().keys(), 8).slices(3 * b, 3 * b + 2)),
-                IsNear(heads(attention.key_proj), cache_axes))
-        << note("these are the keys in the cache") << about;
-    EXPECT_THAT(arma::cube(first_rows(attention.cache().values(), 8).slices(3 * b, 3 * b + 2)),
-                IsNear(heads(attention.value_proj), cache_axes))
-        << note("these are the values in the cache") << about;
-  }
+  expect_keys_and_values(attention, 3, arma::join_slices(joined(prompt, 5, more, 0), joined(prompt, 5, more, 1)),
+                         note("a prompt of five tokens was read, and three were decoded"));
 }
 
 TEST(CachedAttention, DecodesAsPyTorchDoes) {
   const GoldenCase golden = load_golden("equal_lengths");
   CachedAttention attention = layer_from(golden, 3);
+  const arma::cube tokens = golden.cube("new");
   attention.prefill(golden.cube("prompt"));
-  EXPECT_THAT(decode_all(attention, golden.cube("new")), Matches(golden.expected("decoded")))
+  EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")))
       << note("three tokens, one after the other, behind a prompt of five");
 }
 
 TEST(CachedAttention, DecodesPromptsOfDifferentLengthsAsPyTorchDoes) {
   const GoldenCase golden = load_golden("ragged");
   CachedAttention attention = layer_from(golden, 2);
+  const arma::cube tokens = golden.cube("new");
   attention.prefill(golden.cube("prompt"), {4, 6, 1});
-  EXPECT_THAT(decode_all(attention, golden.cube("new")), Matches(golden.expected("decoded")))
+  EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")))
       << note("prompts of 4, 6 and 1 tokens, padded to 6; each new token stands behind its own prompt");
   expect_lengths(attention.cache(), {8, 10, 5});
 }
@@ -511,16 +615,18 @@ TEST(CachedAttention, DecodesPromptsOfDifferentLengthsAsPyTorchDoes) {
 TEST(CachedAttention, DecodesFromNothingAsPyTorchDoes) {
   const GoldenCase golden = load_golden("from_nothing");
   CachedAttention attention = layer_from(golden, 3);
-  EXPECT_THAT(decode_all(attention, golden.cube("new")), Matches(golden.expected("decoded")))
+  const arma::cube tokens = golden.cube("new");
+  EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")))
       << note("there was no prefill: the first token attends to itself only");
 }
 
-TEST(CachedAttention, ForgetsTheOldPromptWhenANewOneComes) {
+TEST(CachedAttention, PrefillForgetsTheOldPrompt) {
   const GoldenCase golden = load_golden("equal_lengths");
   CachedAttention attention = layer_from(golden, 3);
+  const arma::cube tokens = golden.cube("new");
   attention.prefill(golden.cube("before"));
   attention.prefill(golden.cube("prompt"));
-  EXPECT_THAT(decode_all(attention, golden.cube("new")), Matches(golden.expected("decoded")))
+  EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")))
       << note("prefill was called before with another prompt");
   expect_lengths(attention.cache(), {8, 8});
   attention.prefill(normal(2, 12, 5), {1, 2, 0, 2, 1});
@@ -660,8 +766,9 @@ TEST(CachedAttention, DecodesWithoutAMatrixOfAllTokens) {
 TEST(CachedAttention, StandsScoresFarFromZero) {
   const GoldenCase golden = load_golden("far_from_zero");
   CachedAttention attention = layer_from(golden, 3);
-  EXPECT_THAT(attention.prefill(golden.cube("prompt")), Matches(golden.expected("prefilled")));
-  EXPECT_THAT(decode_all(attention, golden.cube("new")), Matches(golden.expected("decoded")));
+  const arma::cube prompt = golden.cube("prompt"), tokens = golden.cube("new");
+  EXPECT_THAT(attention.prefill(prompt), Matches(golden.expected("prefilled")));
+  EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")));
 }
 
 TEST(CachedAttention, IsACopyOfItsOwnWhenCopied) {
@@ -699,7 +806,7 @@ TEST(CachedAttention, LeavesItsArgumentsAndItsFieldsAsTheyWere) {
 
 // ------------------------------------------------------------------------------------------- bad input, 16.4 to 16.6
 
-TEST(CachedAttention, RejectsSizesThatMakeNoLayer) {
+TEST(CachedAttention, RejectsSizesThatMakeNoProjections) {
   EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"0"}), [] { CachedAttention(0, 3); });
   EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { CachedAttention(6, 0); });
   EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"7", "3"}), [] { CachedAttention(7, 3); });
@@ -708,56 +815,84 @@ TEST(CachedAttention, RejectsSizesThatMakeNoLayer) {
 
 TEST(CachedAttention, RejectsAPromptOfTheWrongShape) {
   CachedAttention attention(6, 3);
-  const auto with = [&](const arma::cube& X) { return [&attention, X] { attention.prefill(X); }; };
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 8 x 2", "6"}), with(zeros(5, 8, 2)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"6 x 5 x 2", "6"}), with(zeros(6, 5, 2)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 0 x 0"}), with(arma::cube()));
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 6 x 2"}), with(arma::cube(0, 6, 2)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 6 x 0"}), with(arma::cube(5, 6, 0)));
+  const auto prefill = [&](const arma::cube& X) { return [&attention, X] { attention.prefill(X); }; };
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 8 x 2", "6"}), prefill(zeros(5, 8, 2)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"6 x 5 x 2", "6"}), prefill(zeros(6, 5, 2)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 0 x 0"}), prefill(arma::cube()));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 6 x 2"}), prefill(arma::cube(0, 6, 2)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 6 x 0"}), prefill(arma::cube(5, 6, 0)));
 }
 
 TEST(CachedAttention, RejectsLengthsThatDoNotFitThePrompt) {
   CachedAttention attention(6, 3);
-  const auto with = [&](const arma::uvec& lengths) {
-    return [&attention, lengths] { attention.prefill(zeros(5, 6, 2), lengths); };
+  const arma::cube X = zeros(5, 6, 2);
+  const auto prefill = [&](const arma::cube& prompt, const arma::uvec& lengths) {
+    return [&attention, prompt, lengths] { attention.prefill(prompt, lengths); };
   };
-  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"6", "5"}), with({3, 6}));
-  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"1", "2"}), with({5}));
-  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"3", "2"}), with({5, 2, 1}));
+  const std::string about = note("X is 5 x 6 x 2, so L is 5 and B is 2");
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"6", "5"}), prefill(X, {3, 6})) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"1", "2"}), prefill(X, {5})) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"3", "2"}), prefill(X, {5, 2, 1})) << about;
 }
 
 TEST(CachedAttention, RejectsATokenOfTheWrongShape) {
   CachedAttention attention(6, 3);
-  const auto with = [&](const arma::cube& x) { return [&attention, x] { attention.decode(x); }; };
+  const auto decode = [&](const arma::cube& x) { return [&attention, x] { attention.decode(x); }; };
   for (const bool first : {true, false}) {
-    EXPECT_PRED_FORMAT1(RejectsArgument("x", {"1 x 8 x 2", "6"}), with(zeros(1, 8, 2)));
-    EXPECT_PRED_FORMAT1(RejectsArgument("x", {"4 x 6 x 2", "1"}), with(zeros(4, 6, 2)));
-    EXPECT_PRED_FORMAT1(RejectsArgument("x", {"6 x 1 x 2", "6"}), with(zeros(6, 1, 2)));
-    EXPECT_PRED_FORMAT1(RejectsArgument("x", {"0 x 0 x 0"}), with(arma::cube()));
-    EXPECT_PRED_FORMAT1(RejectsArgument("x", {"1 x 6 x 0"}), with(arma::cube(1, 6, 0)));
+    EXPECT_PRED_FORMAT1(RejectsArgument("x", {"1 x 8 x 2", "6"}), decode(zeros(1, 8, 2)));
+    EXPECT_PRED_FORMAT1(RejectsArgument("x", {"4 x 6 x 2", "1"}), decode(zeros(4, 6, 2)));
+    EXPECT_PRED_FORMAT1(RejectsArgument("x", {"6 x 1 x 2", "6"}), decode(zeros(6, 1, 2)));
+    EXPECT_PRED_FORMAT1(RejectsArgument("x", {"0 x 0 x 0"}), decode(arma::cube()));
+    EXPECT_PRED_FORMAT1(RejectsArgument("x", {"1 x 6 x 0"}), decode(arma::cube(1, 6, 0)));
     if (first) attention.prefill(normal(5, 6, 2));
   }
   const std::string about = note("the prompt had two sequences");
-  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"1 x 6 x 3", "2"}), with(zeros(1, 6, 3))) << about;
-  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"1 x 6 x 1", "2"}), with(zeros(1, 6, 1))) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"1 x 6 x 3", "2"}), decode(zeros(1, 6, 3))) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"1 x 6 x 1", "2"}), decode(zeros(1, 6, 1))) << about;
 }
 
-TEST(CachedAttention, IsAsBeforeAfterARejectedCall) {
+TEST(CachedAttention, IsAsBeforeAfterARejectedPrefill) {
   const GoldenCase golden = load_golden("equal_lengths");
   CachedAttention attention = layer_from(golden, 3);
   attention.prefill(golden.cube("prompt"));
-  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"7"}), [&] { attention.prefill(normal(5, 12, 2), {7, 2}); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"9"}), [&] { attention.prefill(normal(5, 9, 2)); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"9"}), [&] { attention.decode(normal(1, 9, 2)); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"4"}), [&] { attention.decode(normal(1, 12, 4)); });
-  EXPECT_THAT(decode_all(attention, golden.cube("new")), Matches(golden.expected("decoded")))
-      << note("calls with bad input came in between; they must leave the cache as it was");
+  const KVCache before = attention.cache();
+  const auto prefill = [&](const arma::cube& X, const arma::uvec& lengths) {
+    return [&attention, X, lengths] { attention.prefill(X, lengths); };
+  };
+  const std::string advice = "fill a new KVCache, and move it into cache_ when nothing can be rejected any more";
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"9"}), prefill(normal(5, 9, 2), {}));
+  expect_unchanged(attention.cache(), before, "prefill", advice);
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"7"}), prefill(normal(5, 12, 2), {7, 2}));
+  expect_unchanged(attention.cache(), before, "prefill", advice);
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"6", "3"}), prefill(normal(3, 12, 4), {1, 6, 1, 2}));
+  expect_unchanged(attention.cache(), before, "prefill", advice);
+  const arma::cube tokens = golden.cube("new");
+  EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")))
+      << note("prefill was called with bad input before; it must leave the cache as it was");
+}
+
+TEST(CachedAttention, IsAsBeforeAfterARejectedDecode) {
+  const GoldenCase golden = load_golden("equal_lengths");
+  CachedAttention attention = layer_from(golden, 3);
+  attention.prefill(golden.cube("prompt"));
+  const KVCache before = attention.cache();
+  const auto decode = [&](const arma::cube& x) { return [&attention, x] { attention.decode(x); }; };
+  const std::string advice = "check x before you append";
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"9"}), decode(normal(1, 9, 2)));
+  expect_unchanged(attention.cache(), before, "decode", advice);
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"4"}), decode(normal(1, 12, 4)));
+  expect_unchanged(attention.cache(), before, "decode", advice);
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"3"}), decode(normal(3, 12, 2)));
+  expect_unchanged(attention.cache(), before, "decode", advice);
+  const arma::cube tokens = golden.cube("new");
+  EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")))
+      << note("decode was called with bad input before; it must leave the cache as it was");
 }
 
 // ------------------------------------------------------------------------------------------------ what it costs, 16.7
 
 /// A number of FLOPs or bytes; `mistakes` are the numbers that well-known mistakes give, with their lines.
-void expect_count(const std::string& function, uword actual, uword wanted,
+void expect_count(const std::string& what, uword actual, uword wanted,
                   const std::vector<std::pair<uword, std::string>>& mistakes = {}) {
   std::string likely;
   for (const auto& [number, named] : mistakes) {
@@ -765,24 +900,31 @@ void expect_count(const std::string& function, uword actual, uword wanted,
   }
   EXPECT_TRUE(actual == wanted) << diagnosis_mark
                                 << line("value",
-                                        function + " is " + std::to_string(actual) + ", want " + std::to_string(wanted))
+                                        what + " is " + std::to_string(actual) + ", want " + std::to_string(wanted))
                                 << likely;
 }
 
-// E = 6, S = 10, B = 3, numbers of 8 bytes.
+/// "decode_flops of E = 6, S = 10, B = 3 and 8 bytes a number".
+std::string of(const std::string& function, const DecodeSizes& sizes) {
+  return function + " of E = " + std::to_string(sizes.embed_dim) + ", S = " + std::to_string(sizes.length) +
+         ", B = " + std::to_string(sizes.batch_size) + " and " + std::to_string(sizes.bytes_per_number) +
+         " bytes a number";
+}
+
 const DecodeSizes small = {6, 10, 3, 8};
 
 TEST(DecodeCost, CountsTheFlopsByHand) {
-  expect_count("decode_flops({6, 10, 3, 8})", decode_flops(small), 3 * (8 * 36 + 4 * 60),
+  expect_count(of("decode_flops", small), decode_flops(small), 3 * (8 * 36 + 4 * 60),
                {{3 * (4 * 36 + 2 * 60), likely_mistake("multiply_add_counted_once")},
                 {8 * 36 + 4 * 60, likely_mistake("flops_of_one_sequence")},
                 {3 * 8 * 36, likely_mistake("flops_without_the_cache")},
+                {3 * (8 * 36 + 2 * 60), likely_mistake("scores_or_mixing_forgotten")},
                 {3 * 4 * 60, likely_mistake("flops_without_projections")},
                 {3 * 10 * (8 * 36 + 4 * 60), likely_mistake("flops_of_all_tokens")}});
 }
 
 TEST(DecodeCost, CountsTheBytesOfTheCacheByHand) {
-  expect_count("cache_bytes({6, 10, 3, 8})", cache_bytes(small), 2 * 3 * 10 * 6 * 8,
+  expect_count(of("cache_bytes", small), cache_bytes(small), 2 * 3 * 10 * 6 * 8,
                {{3 * 10 * 6 * 8, likely_mistake("keys_or_values_forgotten")},
                 {2 * 10 * 6 * 8, likely_mistake("cache_of_one_sequence")},
                 {2 * 3 * 10 * 6, likely_mistake("numbers_for_bytes")}});
@@ -790,8 +932,9 @@ TEST(DecodeCost, CountsTheBytesOfTheCacheByHand) {
 
 TEST(DecodeCost, CountsTheBytesThatAreReadByHand) {
   const uword cache = 2 * 3 * 10 * 6 * 8, weights = 4 * 36 * 8;
-  expect_count("decode_bytes({6, 10, 3, 8})", decode_bytes(small), cache + weights,
+  expect_count(of("decode_bytes", small), decode_bytes(small), cache + weights,
                {{cache + 3 * weights, likely_mistake("weights_read_for_each_sequence")},
+                {cache + 4 * 36, likely_mistake("weights_without_bytes")},
                 {cache, likely_mistake("weights_not_read")},
                 {weights, likely_mistake("cache_not_read")}});
 }
@@ -800,31 +943,31 @@ TEST(DecodeCost, DividesFlopsByBytes) {
   const double wanted = 3.0 * (8 * 36 + 4 * 60) / (2 * 3 * 10 * 6 * 8 + 4 * 36 * 8);
   EXPECT_TRUE(std::abs(arithmetic_intensity(small) - wanted) < 1e-12)
       << diagnosis_mark
-      << line("value", "arithmetic_intensity({6, 10, 3, 8}) is " + std::to_string(arithmetic_intensity(small)) +
+      << line("value", of("arithmetic_intensity", small) + " is " + std::to_string(arithmetic_intensity(small)) +
                            ", want " + std::to_string(wanted))
       << (arithmetic_intensity(small) == std::floor(wanted) ? likely_mistake("integer_division") : "");
 }
 
 TEST(DecodeCost, GivesThePublishedFiguresOfARealModel) {
   // OPT-13B: 40 layers, E = 5120, 16 bits (Kwon et al. 2023, section 3).
-  expect_count("40 * cache_bytes({5120, 1})", 40 * cache_bytes({5120, 1}), 819200);            // 800 KB a token
-  expect_count("40 * cache_bytes({5120, 2048})", 40 * cache_bytes({5120, 2048}), 1677721600);  // 1.6 GB a sequence
+  const DecodeSizes token = {5120, 1}, sequence = {5120, 2048};
+  expect_count("40 times " + of("cache_bytes", token), 40 * cache_bytes(token), 819200);
+  expect_count("40 times " + of("cache_bytes", sequence), 40 * cache_bytes(sequence), 1677721600);
 }
 
 TEST(DecodeCost, GivesOneFlopForEachByteOfOneSequenceInSixteenBits) {
   for (const DecodeSizes& sizes : {DecodeSizes{5120, 2048}, DecodeSizes{512, 7}, DecodeSizes{48, 100}}) {
-    const std::string text = "({" + std::to_string(sizes.embed_dim) + ", " + std::to_string(sizes.length) + "})";
-    expect_count("decode_flops" + text, decode_flops(sizes),
+    expect_count(of("decode_flops", sizes), decode_flops(sizes),
                  8 * sizes.embed_dim * sizes.embed_dim + 4 * sizes.length * sizes.embed_dim);
-    expect_count("decode_bytes" + text, decode_bytes(sizes), decode_flops(sizes));
+    expect_count(of("decode_bytes", sizes), decode_bytes(sizes), decode_flops(sizes));
   }
 }
 
 TEST(DecodeCost, CountsBeyondThirtyTwoBits) {
   const DecodeSizes large = {12288, 2048, 512};
-  expect_count("decode_flops({12288, 2048, 512})", decode_flops(large), 670014898176);
-  expect_count("cache_bytes({12288, 2048, 512})", cache_bytes(large), 51539607552);
-  expect_count("decode_bytes({12288, 2048, 512})", decode_bytes(large), 52747567104);
+  expect_count(of("decode_flops", large), decode_flops(large), 670014898176);
+  expect_count(of("cache_bytes", large), cache_bytes(large), 51539607552);
+  expect_count(of("decode_bytes", large), decode_bytes(large), 52747567104);
 }
 
 TEST(DecodeCost, GrowsWithTheBatchAndTheLength) {
@@ -844,21 +987,18 @@ TEST(DecodeCost, GrowsWithTheBatchAndTheLength) {
 }
 
 TEST(DecodeCost, RejectsSizesOfZero) {
-  const auto each = [](const DecodeSizes& sizes) {
-    return std::vector<std::function<void()>>{[sizes] { decode_flops(sizes); }, [sizes] { cache_bytes(sizes); },
-                                              [sizes] { decode_bytes(sizes); },
-                                              [sizes] { arithmetic_intensity(sizes); }};
-  };
-  const std::vector<std::string> names = {"decode_flops", "cache_bytes", "decode_bytes", "arithmetic_intensity"};
   const std::vector<std::pair<std::string, DecodeSizes>> rejected = {{"embed_dim", {0, 10, 3, 8}},
                                                                      {"length", {6, 0, 3, 8}},
                                                                      {"batch_size", {6, 10, 0, 8}},
                                                                      {"bytes_per_number", {6, 10, 3, 0}}};
-  for (const auto& [name, sizes] : rejected) {
-    const auto calls = each(sizes);
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      EXPECT_PRED_FORMAT1(RejectsArgument(name, {"0", "1"}), calls[i]) << note("this is " + names[i]);
-    }
+  for (const auto& [name, zero] : rejected) {
+    const DecodeSizes& sizes = zero;
+    const RejectsArgument rejects(name, {"0", "1"});
+    const std::string about = note("sizes." + name + " is 0; all four functions reject it, used or not");
+    EXPECT_PRED_FORMAT1(rejects, [&] { decode_flops(sizes); }) << about;
+    EXPECT_PRED_FORMAT1(rejects, [&] { cache_bytes(sizes); }) << about;
+    EXPECT_PRED_FORMAT1(rejects, [&] { decode_bytes(sizes); }) << about;
+    EXPECT_PRED_FORMAT1(rejects, [&] { arithmetic_intensity(sizes); }) << about;
   }
 }
 

@@ -12,10 +12,10 @@ struct DecodeSizes {
   arma::uword bytes_per_number = 2;  ///< 8 for double, 4 for float, 2 for the 16 bits of most large models
 };
 
-/// All four functions throw std::invalid_argument naming the size that is zero.
+/// All four functions throw std::invalid_argument naming the size that is zero, also one that they do not use.
 
-/// FLOPs of one decode, for the whole batch: B·(8·E² + 4·S·E). A multiplication and an addition are two. Counted are
-/// the four projections, the scores and the mixing; not the biases, the scaling and the softmax.
+/// FLOPs of one decode, for the whole batch. A multiplication and an addition are two. Counted are the four
+/// projections, the scores and the mixing; not the biases, the scaling and the softmax.
 arma::uword decode_flops(const DecodeSizes& sizes);
 
 /// Bytes of the keys and values that are stored: 2·B·S·E numbers. Room that is not used yet is not counted.

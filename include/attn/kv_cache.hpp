@@ -14,14 +14,13 @@ class KVCache {
   /// @throws std::invalid_argument naming num_heads, when it is zero.
   explicit KVCache(arma::uword num_heads);
 
-  /// Puts the new tokens of each sequence behind its own last one. When there is not room enough, the capacity at least
-  /// doubles, so that a token is copied only a few times however many follow it.
+  /// Puts the new tokens of each sequence behind its own last one. When there is not room enough for the tokens
+  /// (padding needs none), the capacity at least doubles, so that n appends of one token copy fewer than 2n rows.
   ///
   /// @param K_new   (L x D x H·B), slice b·H + h; D and B as in the first append
   /// @param V_new   as large as K_new
   /// @param lengths how many rows of K_new and V_new are tokens of each sequence, B numbers from 0 to L; the rows
-  /// behind
-  ///                them are padding, and are not kept. Empty: all L rows of every sequence
+  ///                behind them are padding, and are not kept. Empty: all L rows of every sequence
   /// @throws std::invalid_argument naming K_new, V_new or lengths, what it was and what was expected. The cache is then
   ///         as it was before.
   void append(const arma::cube& K_new, const arma::cube& V_new, const arma::uvec& lengths = {});
@@ -43,7 +42,7 @@ class KVCache {
   const arma::cube& values() const { return values_; }  ///< likewise
 
  private:
-  /// Sees to it that the capacity is at least `rows`; keeps what is stored.
+  /// Makes sure that the capacity is at least `rows`; keeps what is stored.
   void make_room(arma::uword rows);
 
   arma::uword num_heads_;

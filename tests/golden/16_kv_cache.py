@@ -95,6 +95,9 @@ class Layer:
             self.cache = Cache(self.mistake)
         self.cache.append(Q if self.mistake == "queries_cached_in_prefill" else K, V, lengths)
         mask = torch.ones(X.shape[1], X.shape[1])
+        if self.mistake == "prefill_from_the_cache":
+            L, capacity = X.shape[1], self.cache.K.shape[2]
+            return self.attend(Q, self.cache.K, self.cache.V, torch.ones(L, capacity).tril(capacity - L))
         return self.attend(Q, K, V, mask if self.mistake == "prefill_not_causal" else mask.tril(), self.mistake)
 
     def decode(self, x):
@@ -192,7 +195,7 @@ def run(layer, prompt, lengths, new, mistake="", before=None):
 def add_decoding(case, layer, prompt, lengths, new, mistakes):
     prefilled, decoded = run(layer, prompt, lengths, new)
     check_against_full(layer, prompt, lengths, new, decoded)
-    case.add("decoded", decoded, "B T E")
+    case.add("decoded", decoded, "B tokens E")
     if prompt is not None and lengths is None:
         case.add("prefilled", prefilled, "B L E")
         for mistake in ("prefill_not_causal", "output_proj_forgotten"):
@@ -220,7 +223,7 @@ def by_hand():
         projection.bias.data = torch.zeros(2, dtype=DOUBLE)
     prompt = torch.tensor([[[1, 0], [0, 1], [1, -1]]], dtype=DOUBLE)
     new = torch.tensor([[[0, 2]]], dtype=DOUBLE)
-    case = layer.add_to(Case()).add("prompt", prompt, "B L E").add("new", new, "B T E")
+    case = layer.add_to(Case()).add("prompt", prompt, "B L E").add("new", new, "B tokens E")
     return add_decoding(case, layer, prompt, None, new, [m for m in IN_DECODE if m != "new_token_left_out"])
 
 
@@ -229,7 +232,7 @@ def equal_lengths(seed):
     layer = Layer(12, 3)
     before, prompt, new = (2 * torch.randn(2, length, 12, dtype=DOUBLE) for length in (4, 5, 3))
     case = layer.add_to(Case(seed)).add("before", before, "B K E")
-    case.add("prompt", prompt, "B L E").add("new", new, "B T E")
+    case.add("prompt", prompt, "B L E").add("new", new, "B tokens E")
     mistakes = ("last_token_overwritten", "values_not_appended", "length_stands_still")
     add_decoding(case, layer, prompt, None, new, IN_DECODE + mistakes)
     _, wrong = run(layer, prompt, None, new, "second_prefill_appends", before)
@@ -243,16 +246,35 @@ def ragged(seed):
     layer = Layer(10, 2)
     lengths = [4, 6, 1]
     prompt, new = (2 * torch.randn(3, length, 10, dtype=DOUBLE) for length in (6, 4))
-    case = layer.add_to(Case(seed)).add("prompt", prompt, "B L E").add("new", new, "B T E")
+    case = layer.add_to(Case(seed)).add("prompt", prompt, "B L E").add("new", new, "B tokens E")
     case.add("lengths", torch.tensor(lengths, dtype=DOUBLE), "B")
     return add_decoding(case, layer, prompt, lengths, new, IN_DECODE + ("padding_cached",))
+
+
+def all_padded(seed):
+    """Prompts that are all shorter than the padded rows: of what prefill gives, the rows that are tokens."""
+    torch.manual_seed(seed)
+    layer = Layer(12, 3)
+    prompt = 2 * torch.randn(2, 7, 12, dtype=DOUBLE)
+    case = layer.add_to(Case(seed)).add("prompt", prompt, "B L E")
+
+    def tokens(mistake=""):
+        layer.start(mistake)
+        return layer.prefill(prompt, [4, 4])[:, :4]
+
+    case.add("tokens", tokens(), "B tokens E")
+    if not torch.allclose(tokens(), layer.full(prompt[:, :4]), rtol=1e-12, atol=1e-12):
+        raise AssertionError("padding was seen")
+    for mistake in ("prefill_not_causal", "prefill_from_the_cache", "output_proj_forgotten"):
+        case.add_mistake(mistake, tokens=tokens(mistake))
+    return case
 
 
 def from_nothing(seed):
     torch.manual_seed(seed)
     layer = Layer(6, 3)
     new = 2 * torch.randn(2, 5, 6, dtype=DOUBLE)
-    case = layer.add_to(Case(seed)).add("new", new, "B T E")
+    case = layer.add_to(Case(seed)).add("new", new, "B tokens E")
     return add_decoding(case, layer, None, None, new, ())
 
 
@@ -260,7 +282,7 @@ def far_from_zero(seed):
     torch.manual_seed(seed)
     layer = Layer(6, 3)
     prompt, new = (200 * torch.randn(2, length, 6, dtype=DOUBLE) for length in (5, 4))
-    case = layer.add_to(Case(seed)).add("prompt", prompt, "B L E").add("new", new, "B T E")
+    case = layer.add_to(Case(seed)).add("prompt", prompt, "B L E").add("new", new, "B tokens E")
     return add_decoding(case, layer, prompt, None, new, ())
 
 
@@ -270,6 +292,7 @@ def cases():
         "by_hand": by_hand(),
         "equal_lengths": equal_lengths(162),
         "ragged": ragged(163),
+        "all_padded": all_padded(166),
         "from_nothing": from_nothing(164),
         "far_from_zero": far_from_zero(165),
     }

@@ -6,8 +6,8 @@
 namespace attn {
 
 arma::uword decode_flops(const DecodeSizes& sizes) {
-  // TODO(16.7): reject sizes of zero, by name, in all four functions. Here: the FLOPs of four projections of B tokens,
-  // of their scores, and of the mixing.
+  // TODO(16.7): reject sizes of zero, by name, in all four functions, used or not. Here: the FLOPs of four projections
+  // of B tokens, of their scores, and of the mixing.
   todo("16.7");
 }
 
