@@ -218,11 +218,10 @@ TEST(KvCache, GivesTheLengthOfEachSequence) {
   KVCache cache(3);
   cache.append(normal(5, 4, 6), normal(5, 4, 6), {5, 2});
   for (uword b = 0; b < cache.batch_size(); ++b) {
-    const std::string at_b = "(" + std::to_string(b) + ") is ";
     EXPECT_TRUE(cache.length(b) == cache.lengths()(b))
         << diagnosis_mark
-        << line("value", "length" + at_b + std::to_string(cache.length(b)) + ", and lengths()" + at_b +
-                             std::to_string(cache.lengths()(b)));
+        << line("value", "length(" + std::to_string(b) + ") is " + std::to_string(cache.length(b)) +
+                             ", but lengths() holds " + list(cache.lengths()));
   }
 }
 
@@ -532,6 +531,15 @@ TEST(CachedAttention, PrefillKeepsTheLengthOfEachPrompt) {
   expect_lengths(attention.cache(), {2, 4});
 }
 
+TEST(CachedAttention, PrefillKeepsTheKeysAndValuesOfThePrompt) {
+  const GoldenCase golden = load_golden("equal_lengths");
+  CachedAttention attention = layer_from(golden, 3);
+  const arma::cube prompt = golden.cube("prompt");
+  attention.prefill(prompt);
+  expect_lengths(attention.cache(), {5, 5});
+  expect_keys_and_values(attention, 3, prompt, note("a prompt of five tokens was read"));
+}
+
 TEST(CachedAttention, DecodeGivesOneRowForEachNewToken) {
   CachedAttention attention(6, 3);
   attention.prefill(normal(5, 6, 2));
@@ -571,15 +579,6 @@ TEST(CachedAttention, PrefillsAsPyTorchDoesWhereEveryPromptIsPadded) {
   const arma::cube tokens = first_rows(prefilled, 4);
   EXPECT_THAT(tokens, Matches(golden.expected("tokens")))
       << note("the first 4 rows of prefill: two prompts of 4 tokens, padded to 7 rows");
-}
-
-TEST(CachedAttention, PrefillKeepsTheKeysAndValuesOfThePrompt) {
-  const GoldenCase golden = load_golden("equal_lengths");
-  CachedAttention attention = layer_from(golden, 3);
-  const arma::cube prompt = golden.cube("prompt");
-  attention.prefill(prompt);
-  expect_lengths(attention.cache(), {5, 5});
-  expect_keys_and_values(attention, 3, prompt, note("a prompt of five tokens was read"));
 }
 
 TEST(CachedAttention, DecodeKeepsTheKeysAndValuesOfNewTokens) {
