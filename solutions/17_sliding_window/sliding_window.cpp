@@ -42,16 +42,16 @@ arma::cube sliding_window_attention(const arma::cube& Q, const arma::cube& K, co
   require_shape("V", V, {{"S", K.n_rows}, {"Dv"}, {"N", Q.n_slices}});
 
   const double scale = std::sqrt(static_cast<double>(Q.n_cols));
-  arma::cube context(Q.n_rows, V.n_cols, Q.n_slices, arma::fill::zeros);  // (L x Dv x N)
+  arma::cube output(Q.n_rows, V.n_cols, Q.n_slices, arma::fill::zeros);  // (L x Dv x N)
   for (arma::uword i = 0; i < Q.n_rows; ++i) {
     const arma::uvec keys = window_keys(i, Q.n_rows, K.n_rows, window, sinks);  // W of them
     if (keys.is_empty()) continue;                                              // no row to take a softmax of
     for (arma::uword n = 0; n < Q.n_slices; ++n) {
       const arma::mat scores = Q.slice(n).row(i) * K.slice(n).rows(keys).t() / scale;  // (1 x W)
-      context.slice(n).row(i) = softmax_rows(scores) * V.slice(n).rows(keys);          // (1 x Dv)
+      output.slice(n).row(i) = softmax_rows(scores) * V.slice(n).rows(keys);           // (1 x Dv)
     }
   }
-  return context;
+  return output;
 }
 
 }  // namespace attn

@@ -48,10 +48,20 @@ class Window:
         yield "own_key_missing", (j < place) & ((j >= place - w) | self.is_sink)
         full = (place + 1 >= w).expand(self.past.shape)
         yield "early_queries_blind", self.or_sinks(self.in_window & full)
+        turned = j.numel() - 1 - i  # the place, counted from the end of the text
+        yield "counted_from_the_end", (j <= turned) & ((j > turned - w) | self.is_sink)
+        if self.sinks > 0:
+            yield "window_and_sinks_swapped", self.newest(self.sinks) | (self.past & (j < w))
+
+    def all_sinks_and_window(self):
+        """How often each key is listed when all sinks are, and then the window."""
+        return (self.is_sink & (self.place >= 0)).to(DOUBLE) + self.in_window.to(DOUBLE)
 
 
 # With one sink and so few keys these are the same as simpler mistakes.
 SAME_BY_HAND = ("window_both_ways", "sinks_in_the_budget", "one_sink_missing", "window_in_queries")
+# Three queries that see three keys each.
+SAME_ROOTS = ("divided_by_root_of_keys", "divided_by_root_of_queries")
 
 
 def mask_case(L, S, window, sinks=0, only=None, without=()):
@@ -65,6 +75,8 @@ def mask_case(L, S, window, sinks=0, only=None, without=()):
             wrong = wrong.to(DOUBLE).unsqueeze(0)
             case.add_mistake(name, listed=wrong, mask=wrong)
     case.add_mistake("sink_twice", listed=right + (sees.is_sink & sees.in_window).to(DOUBLE))
+    if only is None:
+        case.add_mistake("all_sinks_listed", listed=sees.all_sinks_and_window().unsqueeze(0))
     case.add_mistake("mask_inverted", mask=1 - right)
     return case
 
@@ -87,6 +99,7 @@ def attention_mistakes(Q, K, V, sees):
     for name, wrong in sees.mistakes():
         yield name, attend(scores, V, times(wrong))
     yield "sink_twice", attend(scores, V, listed + times(sees.in_window & sees.is_sink))
+    yield "all_sinks_listed", attend(scores, V, sees.all_sinks_and_window().expand(scores.shape))
     older_sinks = sees.is_sink & sees.allowed & ~sees.in_window
     apart = attend(scores, V, times(sees.in_window)) + attend(scores, V, times(older_sinks))
     yield "softmax_apart", apart
@@ -97,7 +110,14 @@ def attention_mistakes(Q, K, V, sees):
     yield "divided_by_dim", attend(products / D, V, listed)
     yield "divided_by_root_value_width", attend(products / math.sqrt(Dv), V, listed)
     yield "divided_by_root_of_keys", attend(products / listed.sum(dim=-1, keepdim=True).clamp(min=1).sqrt(), V, listed)
+    yield "divided_by_root_of_queries", attend(products / math.sqrt(Q.shape[1]), V, listed)
+    yield "multiplied_by_root", attend(products * math.sqrt(D), V, listed)
     yield "softmax_forgotten", (scores * listed) @ V
+    yield "softmax_of_single_scores", listed @ V
+    right = torch.nan_to_num(torch.softmax(scores.masked_fill(listed == 0, -INF), dim=-1))
+    keys = [row.nonzero().flatten() for row in sees.allowed]
+    first_rows = [right[:, i : i + 1, row] @ V[:, : row.numel()] for i, row in enumerate(keys)]
+    yield "first_rows_of_values", torch.cat(first_rows, dim=1)
     powers = torch.exp(scores).masked_fill(listed == 0, 0.0)
     yield "maximum_not_subtracted", (powers / powers.sum(dim=-1, keepdim=True)) @ V  # NaN where exp overflows
     yield "first_keys", attend(Q @ K[:1].transpose(-1, -2) / math.sqrt(D), V, listed)
@@ -131,7 +151,7 @@ def by_hand():
         [[[1, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 2], [2, 0, 0, 1], [0, 0, 1, 2]]], dtype=DOUBLE
     )
     V = torch.tensor([[[4, 0], [0, 2], [1, 1], [0, 4], [2, 0]]], dtype=DOUBLE)
-    return attention_case(Q, K, V, 2, 1, without=SAME_BY_HAND)
+    return attention_case(Q, K, V, 2, 1, without=SAME_BY_HAND + SAME_ROOTS)
 
 
 def cases():

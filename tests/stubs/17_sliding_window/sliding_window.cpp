@@ -14,8 +14,8 @@ namespace attn {
 // -> the keys of query i, ascending, each once
 arma::uvec window_keys(arma::uword i, arma::uword L, arma::uword S, arma::uword window, arma::uword sinks) {
   // TODO(17.1): reject an L, S or window of zero, and an i that is not below L. Query i stands at place i + S - L. Its
-  // keys are the `window` newest up to that place, and before them those of the first `sinks` that the window does not
-  // hold. arma::uword never goes below zero: add before you subtract, and compare before you subtract.
+  // keys are the `window` newest up to that place, and before them those of the first `sinks` that lie before the
+  // window; none when i + S is below L. arma::uword never goes below zero: add and compare before you subtract.
   todo("17.1");
 }
 
