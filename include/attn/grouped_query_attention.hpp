@@ -28,7 +28,7 @@ class GroupedQueryAttention {
   ///         E, or G does not divide H.
   GroupedQueryAttention(arma::uword embed_dim, arma::uword num_heads, arma::uword num_kv_heads);
 
-  /// Copies no key and no value, however many heads share it.
+  /// Copies no key and no value, however many heads share it, and no other cube as large as X.
   ///
   /// @param X    (L x E x B)
   /// @param mask (L x L x 1), (L x L x B) or (L x L x H·B), 0 = blocked; empty: nothing is blocked
@@ -60,7 +60,8 @@ arma::uword kv_bytes_per_token(arma::uword num_layers, arma::uword num_kv_heads,
                                arma::uword bytes_per_number);
 
 /// Makes a grouped layer of a trained multi-head layer: key/value head g is the mean of the H / G heads of its group,
-/// weights and biases (Ainslie et al. 2023, section 2.1). Queries and output stay as they are. Dropout is left out.
+/// weights and biases (Ainslie et al. 2023, section 2.1). Where full has no bias, the grouped layer has none. Queries
+/// and output stay as they are. Dropout is left out.
 ///
 /// @throws std::invalid_argument naming num_kv_heads, or num_heads and num_kv_heads, when it is zero or does not divide
 ///         the number of heads.

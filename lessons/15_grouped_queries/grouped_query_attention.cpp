@@ -20,8 +20,8 @@ GroupedQueryAttention::GroupedQueryAttention(arma::uword embed_dim, arma::uword 
 // X (L x E x B), mask (L x L x 1, B or H·B) -> (L x E x B)
 arma::cube GroupedQueryAttention::forward(const arma::cube& X, const Mask& mask) {
   // TODO(15.2): reject an X or a mask of the wrong shape. Then attention as in lesson 07, without dropout: but K and V
-  // have G slices a sequence, and each slice of Q has to find its own among them. Copy no slice. Keep the weights in
-  // attention_weights_.
+  // have G slices a sequence, and each slice of Q has to find its own among them. Copy no slice and no whole cube. Keep
+  // the weights in attention_weights_.
   todo("15.2");
 }
 
@@ -34,7 +34,7 @@ arma::uword kv_bytes_per_token(arma::uword num_layers, arma::uword num_kv_heads,
 // key and value projections (E -> H·D) -> (E -> G·D)
 GroupedQueryAttention pool_heads(const MultiHeadAttention& full, arma::uword num_kv_heads) {
   // TODO(15.4): a grouped layer of the same sizes. Its key/value head g is the mean of the heads of group g; the rest
-  // is full's.
+  // is full's. Where full has no bias, the grouped layer has none.
   todo("15.4");
 }
 

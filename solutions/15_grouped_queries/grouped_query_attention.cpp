@@ -11,8 +11,9 @@ namespace attn {
 
 namespace {
 
-/// The mean of each group of heads, column by column: (rows x H·D) -> (rows x G·D).
+/// The mean of each group of heads, column by column: (rows x H·D) -> (rows x G·D). A bias that is not there stays so.
 arma::mat group_means(const arma::mat& heads, arma::uword num_heads, arma::uword num_kv_heads) {
+  if (heads.is_empty()) return heads;
   const arma::uword D = heads.n_cols / num_heads;
   const arma::uword group_size = num_heads / num_kv_heads;
   arma::mat means(heads.n_rows, num_kv_heads * D, arma::fill::zeros);  // (rows x G·D)

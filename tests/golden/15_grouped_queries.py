@@ -91,6 +91,8 @@ def wrong_heads(layer, Q, K, V):
         "kv_batch_and_head_swapped": lambda b, h: h // size * Q.shape[0] + b,
         "first_kv_head_only": lambda b, h: b * G,
     }
+    if G > 1:
+        rules["slice_modulo"] = lambda b, h: (b * H + h) % G
     for name, rule in rules.items():
         if max(rule(b, h) for b in range(Q.shape[0]) for h in range(H)) <= last:
             yield name, layer.attend(Q, slices(K, rule, H), slices(V, rule, H))
@@ -105,6 +107,7 @@ def mistakes_without_mask(layer, X):
     scores = scores_of(Q, K)
     yield from wrong_heads(layer, Q, few_K, few_V)
     yield "unscaled", layer.attend(Q, K, V, scale=1)
+    yield "multiplied_by_root", layer.attend(Q, K, V, scale=1 / math.sqrt(layer.D))
     yield "root_embed_dim", layer.attend(Q, K, V, scale=math.sqrt(X.shape[-1]))
     yield "root_kv_width", layer.attend(Q, K, V, scale=math.sqrt(layer.G * layer.D))
     yield "divided_by_head_dim", layer.attend(Q, K, V, scale=layer.D)
@@ -169,7 +172,8 @@ def by_hand():
         projection.bias.data.zero_()
     rows = [[1, 0, 0, 1, 2, 1, 0, 2], [0, 2, 1, 0, 1, 0, 1, 1], [1, 1, 2, 0, 0, 1, 1, 0]]
     X = torch.tensor([rows], dtype=DOUBLE)
-    wanted = ("head_modulo", "keys_modulo", "values_modulo", "unscaled", "first_kv_head_only", "key_value_swapped")
+    wanted = ("head_modulo", "keys_modulo", "values_modulo", "first_kv_head_only")
+    wanted += ("unscaled", "multiplied_by_root", "key_value_swapped")
     return forward_case(layer, X, mistakes=only(wanted, mistakes_without_mask(layer, X)), weights_too=True)
 
 
@@ -207,7 +211,7 @@ def two_groups(seed):
     torch.manual_seed(seed)
     layer = Layer(24, 6, 2)
     X = 2 * torch.randn(3, 5, 24, dtype=DOUBLE)
-    wanted = ("head_modulo", "keys_modulo", "values_modulo")
+    wanted = ("head_modulo", "slice_modulo", "keys_modulo", "values_modulo")
     return forward_case(layer, X, seed, only(wanted, wrong_heads(layer, *layer.project(X))))
 
 
