@@ -27,6 +27,16 @@ inline std::string shape_text(const arma::cube& x) {
   return std::to_string(x.n_rows) + " x " + std::to_string(x.n_cols) + " x " + std::to_string(x.n_slices);
 }
 
+/// The same for other numbers: float, and whole ones.
+template <typename Number>
+std::string shape_text(const arma::Mat<Number>& x) {
+  return std::to_string(x.n_rows) + " x " + std::to_string(x.n_cols);
+}
+template <typename Number>
+std::string shape_text(const arma::Cube<Number>& x) {
+  return std::to_string(x.n_rows) + " x " + std::to_string(x.n_cols) + " x " + std::to_string(x.n_slices);
+}
+
 /// The shape that is wanted, in words: "L x 3 x B".
 inline std::string shape_text(std::initializer_list<Axis> axes) {
   std::string text;
@@ -42,6 +52,18 @@ inline std::string shape_text(std::initializer_list<Axis> axes) {
 /// @throws std::invalid_argument "dim is 0, expected at least 1".
 inline arma::uword require_positive(const std::string& name, arma::uword value) {
   if (value == 0) throw std::invalid_argument(name + " is 0, expected at least 1");
+  return value;
+}
+
+/// Checks a number that has an upper limit, and returns it: `require_at_most("key_length", key_length, "S", S)`.
+///
+/// @throws std::invalid_argument "key_length is 8, expected at most S = 7".
+inline arma::uword require_at_most(const std::string& name, arma::uword value, const std::string& limit_name,
+                                   arma::uword limit) {
+  if (value > limit) {
+    throw std::invalid_argument(name + " is " + std::to_string(value) + ", expected at most " + limit_name + " = " +
+                                std::to_string(limit));
+  }
   return value;
 }
 
@@ -91,6 +113,16 @@ inline void require_shape(const std::string& name, const arma::mat& x, std::init
 ///
 /// @throws std::invalid_argument "X is 4 x 5 x 2, expected L x 3 x B (no size may be 0)" likewise.
 inline void require_shape(const std::string& name, const arma::cube& x, std::initializer_list<Axis> expected) {
+  detail::require_sizes(name, shape_text(x), {x.n_rows, x.n_cols, x.n_slices}, expected);
+}
+
+/// The same for other numbers: float, and whole ones. Templates, so that only the files that use them compile them.
+template <typename Number>
+void require_shape(const std::string& name, const arma::Mat<Number>& x, std::initializer_list<Axis> expected) {
+  detail::require_sizes(name, shape_text(x), {x.n_rows, x.n_cols}, expected);
+}
+template <typename Number>
+void require_shape(const std::string& name, const arma::Cube<Number>& x, std::initializer_list<Axis> expected) {
   detail::require_sizes(name, shape_text(x), {x.n_rows, x.n_cols, x.n_slices}, expected);
 }
 
