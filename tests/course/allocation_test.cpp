@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <armadillo>
+#include <array>
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -56,6 +59,61 @@ TEST(LargestAllocation, IsTheLargestPieceAndNoSum) {
 TEST(LargestAllocation, ForgetsWhatWasAskedForBefore) {
   const arma::vec before(100000);
   EXPECT_LT(largest_allocation([] { const arma::vec temporary(1000); }), 2000 * sizeof(double));
+}
+
+TEST(PeakBytes, CountsWhatIsKeptAndNotWhatIsGivenBack) {
+  const std::size_t piece = 10000 * sizeof(float);
+  const std::size_t one_by_one = peak_bytes([] {
+    for (int i = 0; i < 5; ++i) const arma::fvec temporary(10000);
+  });
+  EXPECT_GE(one_by_one, piece);
+  EXPECT_LT(one_by_one, 2 * piece);
+  const std::size_t kept = peak_bytes([] {
+    std::vector<arma::fvec> pieces;
+    for (int i = 0; i < 5; ++i) pieces.emplace_back(10000);
+  });
+  EXPECT_GE(kept, 5 * piece);
+  EXPECT_LT(kept, 6 * piece);
+}
+
+TEST(PeakBytes, BalancesEveryWayToTakeMemoryAndToGiveItBack) {
+  const auto expect_balance = [](const char* way, const std::function<void()>& code) {
+    const std::size_t once = peak_bytes(code);
+    const std::size_t often = peak_bytes([&] {
+      for (int i = 0; i < 9; ++i) code();
+    });
+    EXPECT_GE(once, 8000U) << way;
+    EXPECT_LT(often, 8000U * 2) << way << ": what was given back still counts";
+    const std::size_t after = peak_bytes([&] {
+      for (int i = 0; i < 9; ++i) code();
+      const std::vector<char> more(8000);
+    });
+    EXPECT_GE(after, 8000U) << way << ": more was given back than had been taken";
+  };
+  void* volatile memory = nullptr;
+  expect_balance("malloc", [&] { std::free(memory = std::malloc(8000)); });
+  expect_balance("calloc", [&] { std::free(memory = std::calloc(1000, 8)); });
+  expect_balance("realloc", [&] { std::free(memory = std::realloc(std::malloc(10), 8000)); });
+  expect_balance("aligned_alloc", [&] { std::free(memory = std::aligned_alloc(64, 8000)); });
+  expect_balance("new", [] { const auto numbers = std::make_unique<std::array<double, 1000>>(); });
+  expect_balance("new[]", [] { const std::unique_ptr<double[]> numbers(new double[1000]); });
+  expect_balance("new[] without exceptions", [] { std::unique_ptr<char[]> letters(new (std::nothrow) char[8000]); });
+  expect_balance("a vector", [] { const std::vector<double> numbers(1000); });
+  expect_balance("a cube of many slices, looked at", [] {
+    const arma::fcube cube(10, 10, 20);
+    for (arma::uword n = 0; n < cube.n_slices; ++n) cube.slice(n).is_empty();
+  });
+}
+
+TEST(PeakBytes, IsCountedFromWhatWasHeldBefore) {
+  std::vector<double> before(100000);
+  EXPECT_LT(peak_bytes([] { const std::vector<double> numbers(1000); }), 10000U);
+  EXPECT_LT(peak_bytes([&] {
+              before = {};
+              const std::vector<double> numbers(50000);
+            }),
+            1000U)
+      << "what was given back made room";
 }
 
 }  // namespace

@@ -14,6 +14,11 @@ std::size_t allocated_bytes(const std::function<void()>& code);
 /// How many bytes the largest single one of those allocations asked for: whether a matrix of a certain size was made.
 std::size_t largest_allocation(const std::function<void()>& code);
 
+/// How many bytes were held at one time, at most, beyond what was held before: small pieces count together as long as
+/// all of them are kept. What was allocated before and is given back by the code makes room. All of operator new
+/// counts.
+std::size_t peak_bytes(const std::function<void()>& code);
+
 /// "12 KB" and the like, for diagnoses.
 std::string bytes_text(std::size_t bytes);
 

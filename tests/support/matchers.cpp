@@ -9,7 +9,17 @@
 #include <stdexcept>
 #include <typeinfo>
 
+namespace arma {
+
+void PrintTo(const fmat& x, std::ostream* os) { x.raw_print(*os << attn::shape_text(x) << "\n"); }
+void PrintTo(const fcube& x, std::ostream* os) { x.raw_print(*os << attn::shape_text(x) << "\n"); }
+
+}  // namespace arma
+
 namespace attn::testing {
+
+arma::cube as_cube(const arma::fmat& x) { return as_cube(arma::conv_to<arma::mat>::from(x)); }
+arma::cube as_cube(const arma::fcube& x) { return arma::conv_to<arma::cube>::from(x); }
 
 namespace {
 

@@ -17,6 +17,8 @@ namespace arma {
 /// Row by row: without it GoogleTest prints a matrix flat and column by column.
 inline void PrintTo(const mat& x, std::ostream* os) { x.raw_print(*os << attn::shape_text(x) << "\n"); }
 inline void PrintTo(const cube& x, std::ostream* os) { x.raw_print(*os << attn::shape_text(x) << "\n"); }
+void PrintTo(const fmat& x, std::ostream* os);
+void PrintTo(const fcube& x, std::ostream* os);
 
 }  // namespace arma
 
@@ -29,13 +31,17 @@ inline arma::cube as_cube(const arma::mat& x) {
   return cube;
 }
 
+/// The same numbers in double precision. (Not inline: the lessons without float need not compile them.)
+arma::cube as_cube(const arma::fmat& x);
+arma::cube as_cube(const arma::fcube& x);
+
 /// Hands a diagnosis to GoogleTest: true when there is nothing to say.
 inline bool explain(const std::string& diagnosis, ::testing::MatchResultListener* listener) {
   if (!diagnosis.empty()) *listener << diagnosis_mark << diagnosis;
   return diagnosis.empty();
 }
 
-/// A mat or cube equals what PyTorch computed; a mistake that PyTorch computed too is named.
+/// A mat or cube, of double or float, equals what PyTorch computed; a mistake that PyTorch computed too is named.
 MATCHER_P(Matches, expected, "equals PyTorch's result") {
   return explain(diagnose(as_cube(arg), expected), result_listener);
 }

@@ -1,0 +1,861 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <armadillo>
+#include <cfenv>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "attn/flash_attention.hpp"
+#include "support/allocation.hpp"
+#include "support/golden.hpp"
+#include "support/matchers.hpp"
+#include "support/rounding.hpp"
+#include "support/speed.hpp"
+
+namespace attn::testing {
+namespace {
+
+using arma::uword;
+
+const double infinity = arma::datum::inf;
+const float nan = arma::fdatum::nan;
+const std::vector<std::string> output_axes = {"L", "Dv", "H·B"};
+const std::vector<std::string> lse_axes = {"L", "H·B"};
+
+arma::fmat normal(uword rows, uword cols) { return {rows, cols, arma::fill::randn}; }
+arma::fcube normal(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::randn}; }
+arma::fmat in_float(const arma::mat& x) { return arma::conv_to<arma::fmat>::from(x); }
+arma::fcube in_float(const arma::cube& x) { return arma::conv_to<arma::fcube>::from(x); }
+
+FlashOptions blocks_of(uword query_block, uword key_block, bool causal = false, const arma::uvec& key_lengths = {}) {
+  return {causal, key_lengths, query_block, key_block};
+}
+
+std::string options_note(const FlashOptions& options) {
+  std::string text = "query_block = " + std::to_string(options.query_block) +
+                     ", key_block = " + std::to_string(options.key_block) + (options.causal ? ", causal" : "");
+  for (uword b = 0; b < options.key_lengths.n_elem; ++b) {
+    text += (b == 0 ? ", key_lengths = " : ", ") + std::to_string(options.key_lengths(b));
+  }
+  return note(text);
+}
+
+/// The rows of every slice, in another order, or some of them.
+arma::fcube rows_of(const arma::fcube& x, const arma::uvec& rows) {
+  arma::fcube result(rows.n_elem, x.n_cols, x.n_slices);
+  for (uword n = 0; n < x.n_slices; ++n) result.slice(n) = arma::fmat(x.slice(n)).rows(rows);
+  return result;
+}
+arma::fcube rows_of(const arma::fcube& x, uword first, uword last) {
+  return rows_of(x, arma::regspace<arma::uvec>(first, last));
+}
+
+/// What is wanted of flash_attention.
+struct Wanted {
+  arma::cube output;      // (L x Dv x H·B)
+  arma::mat log_sum_exp;  // (L x H·B)
+};
+
+/// The definition, one number at a time, in double. For scores of moderate size.
+Wanted naive_flash(const arma::fcube& Q, const arma::fcube& K, const arma::fcube& V, const FlashOptions& options = {}) {
+  const uword L = Q.n_rows, S = K.n_rows, N = Q.n_slices, B = options.key_lengths.n_elem;
+  Wanted wanted = {arma::cube(L, V.n_cols, N, arma::fill::zeros), arma::mat(L, N)};
+  for (uword n = 0; n < N; ++n) {
+    const uword kv = n / (N / K.n_slices);
+    const uword length = B == 0 ? S : options.key_lengths(n / (N / B));
+    for (uword i = 0; i < L; ++i) {
+      double sum = 0;
+      for (uword j = 0; j < length; ++j) {
+        if (options.causal && j + L > i + S) continue;
+        double product = 0;
+        for (uword d = 0; d < Q.n_cols; ++d) product += static_cast<double>(Q(i, d, n)) * K(j, d, kv);
+        const double exponential = std::exp(product / std::sqrt(static_cast<double>(Q.n_cols)));
+        sum += exponential;
+        for (uword d = 0; d < V.n_cols; ++d) wanted.output(i, d, n) += exponential * V(j, d, kv);
+      }
+      for (uword d = 0; d < V.n_cols && sum > 0; ++d) wanted.output(i, d, n) /= sum;
+      wanted.log_sum_exp(i, n) = std::log(sum);
+    }
+  }
+  return wanted;
+}
+
+/// How near a result in float must be: worked out in support/rounding.hpp.
+struct Tolerance {
+  double output;
+  double log_sum_exp;
+};
+
+Tolerance tolerance_of(const arma::fcube& Q, const arma::fcube& K, const arma::fcube& V, uword key_block,
+                       const arma::mat& log_sum_exp) {
+  const double rounding = rounding_of_attention(as_cube(Q), as_cube(K), key_block);
+  const arma::vec sizes = arma::abs(arma::vec(log_sum_exp.elem(arma::find_finite(log_sum_exp))));
+  // Matches takes a tolerance as relative to wanted numbers above one; this one is absolute.
+  const double smallest = sizes.is_empty() ? 1 : std::max(1.0, sizes.min());
+  return {rounding * static_cast<double>(arma::abs(V).max()), rounding / smallest};
+}
+
+/// Both parts of a result. Their shapes come first.
+void expect_result(const FlashResult& result, Expected output, Expected log_sum_exp, const Tolerance& tolerance,
+                   const std::string& about) {
+  output.tolerance = tolerance.output;
+  log_sum_exp.tolerance = tolerance.log_sum_exp;
+  EXPECT_THAT(result.output, Matches(output)) << note("this is output") << about;
+  EXPECT_THAT(result.log_sum_exp, Matches(log_sum_exp)) << note("this is log_sum_exp") << about;
+}
+
+/// That the result is what the definition gives.
+void expect_definition(const FlashResult& result, const arma::fcube& Q, const arma::fcube& K, const arma::fcube& V,
+                       const FlashOptions& options, const std::string& about = "") {
+  const Wanted wanted = naive_flash(Q, K, V, options);
+  expect_result(result, {wanted.output, output_axes, 0, {}}, {as_cube(wanted.log_sum_exp), lse_axes, 0, {}},
+                tolerance_of(Q, K, V, options.key_block, wanted.log_sum_exp), options_note(options) + about);
+}
+void expect_definition(const arma::fcube& Q, const arma::fcube& K, const arma::fcube& V, const FlashOptions& options,
+                       const std::string& about = "") {
+  expect_definition(flash_attention(Q, K, V, options), Q, K, V, options, about);
+}
+
+/// That two calls give the same, but for rounding.
+void expect_same(const FlashResult& result, const FlashResult& wanted, const std::string& about) {
+  EXPECT_THAT(result.output, IsNear(as_cube(wanted.output), output_axes, 1e-4)) << about;
+  EXPECT_THAT(result.log_sum_exp, IsNear(as_cube(wanted.log_sum_exp), lse_axes, 1e-4)) << about;
+}
+
+/// That flash_attention gives what PyTorch does in float64, from the same numbers. The blocks are the case's unless
+/// others are given.
+void expect_golden(const std::string& name, bool causal = false, arma::uvec blocks = {}) {
+  const GoldenCase golden = load_golden(name);
+  if (blocks.is_empty()) blocks = arma::conv_to<arma::uvec>::from(golden.rowvec("blocks"));
+  arma::uvec key_lengths;
+  if (golden.has("key_lengths")) key_lengths = arma::conv_to<arma::uvec>::from(golden.rowvec("key_lengths"));
+  const FlashOptions options = blocks_of(blocks(0), blocks(1), causal, key_lengths);
+  const arma::fcube Q = in_float(golden.cube("Q")), K = in_float(golden.cube("K")), V = in_float(golden.cube("V"));
+  expect_result(flash_attention(Q, K, V, options), golden.expected("output"), golden.expected("log_sum_exp"),
+                tolerance_of(Q, K, V, blocks(1), golden.mat("log_sum_exp")), options_note(options));
+}
+
+// ------------------------------------------------------------------------------------------ attention_cost, 19.1
+
+/// The sizes of a golden case: L, S, D and query_block; and what attention_cost gives for them.
+void expect_golden_cost(const std::string& name) {
+  const GoldenCase golden = load_golden(name);
+  const arma::uvec sizes = arma::conv_to<arma::uvec>::from(golden.rowvec("sizes"));
+  const AttentionCost cost = attention_cost(sizes(0), sizes(1), sizes(2), sizes(3));
+  const arma::mat numbers = arma::rowvec{cost.flops, cost.untiled_bytes, cost.tiled_bytes};
+  EXPECT_THAT(numbers, Matches(golden.expected("cost")))
+      << note("flops (col 0), untiled_bytes (col 1) and tiled_bytes (col 2) for L = " + std::to_string(sizes(0)) +
+              ", S = " + std::to_string(sizes(1)) + ", D = " + std::to_string(sizes(2)) +
+              ", query_block = " + std::to_string(sizes(3)));
+}
+
+TEST(AttentionCost, CountsTheExampleWorkedByHand) { expect_golden_cost("cost_by_hand"); }
+
+TEST(AttentionCost, CountsALongSequence) { expect_golden_cost("cost"); }
+
+TEST(AttentionCost, CountsASingleQuery) { expect_golden_cost("cost_decode"); }
+
+TEST(AttentionCost, CountsALastBlockThatIsShorter) { expect_golden_cost("cost_uneven"); }
+
+TEST(AttentionCost, CountsWhatNoWholeNumberHolds) {
+  const double length = 4294967296.0;  // 2^32: the square of it is more than 64 bits hold
+  const AttentionCost cost = attention_cost(uword(1) << 32, uword(1) << 32, 4, uword(1) << 32);
+  const arma::mat numbers = arma::rowvec{cost.flops, cost.untiled_bytes, cost.tiled_bytes};
+  const arma::mat wanted = arma::rowvec{16 * length * length, 4 * (16 * length + 4 * length * length), 4 * 16 * length};
+  EXPECT_THAT(numbers, IsNear(wanted, {"1", "3"}))
+      << note("L = S = query_block = 2^32, D = 4: count in double, whole numbers overflow");
+}
+
+TEST(AttentionCost, RejectsZeros) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("L", {"0"}), [] { attention_cost(0, 5, 4, 2); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("S", {"0"}), [] { attention_cost(3, 0, 4, 2); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("D", {"0"}), [] { attention_cost(3, 5, 0, 2); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("query_block", {"0"}), [] { attention_cost(3, 5, 4, 0); });
+}
+
+// -------------------------------------------------------------------------------------------- visible_keys, 19.2
+
+arma::mat all_visible(uword L, uword S, uword key_length, bool causal) {
+  arma::rowvec counts(L);
+  for (uword i = 0; i < L; ++i) counts(i) = static_cast<double>(visible_keys(i, L, S, key_length, causal));
+  return counts;
+}
+
+void expect_golden_visible(const std::string& name) {
+  const GoldenCase golden = load_golden(name);
+  const arma::uvec sizes = arma::conv_to<arma::uvec>::from(golden.rowvec("sizes"));
+  EXPECT_THAT(all_visible(sizes(0), sizes(1), sizes(2), sizes(3) != 0), Matches(golden.expected("visible")))
+      << note("column i: what query i sees. L = " + std::to_string(sizes(0)) + ", S = " + std::to_string(sizes(1)) +
+              ", key_length = " + std::to_string(sizes(2)) + (sizes(3) != 0 ? ", causal" : ", not causal"));
+}
+
+TEST(VisibleKeys, CountsTheExampleWorkedByHand) { expect_golden_visible("visible_by_hand"); }
+
+TEST(VisibleKeys, GrowsByOneAQueryInCausalOrder) { expect_golden_visible("visible_causal"); }
+
+TEST(VisibleKeys, IsZeroBeforeTheFirstKey) { expect_golden_visible("visible_more_queries"); }
+
+TEST(VisibleKeys, IsTheKeyLengthWithoutOrder) { expect_golden_visible("visible_padded"); }
+
+TEST(VisibleKeys, IsTheSmallerOfOrderAndKeyLength) { expect_golden_visible("visible_causal_padded"); }
+
+TEST(VisibleKeys, IsZeroWhereNoKeyIsThere) { expect_golden_visible("visible_nobody"); }
+
+TEST(VisibleKeys, CountsTheKeysThatTheMaskAllows) {
+  for (const uword L : {1U, 2U, 5U, 9U}) {
+    for (const uword S : {1U, 3U, 5U, 8U}) {
+      for (uword key_length = 0; key_length <= S; ++key_length) {
+        for (const bool causal : {false, true}) {
+          arma::mat wanted(1, L, arma::fill::zeros);
+          for (uword i = 0; i < L; ++i) {
+            for (uword j = 0; j < key_length; ++j) wanted(0, i) += !causal || j + L <= i + S;
+          }
+          EXPECT_THAT(all_visible(L, S, key_length, causal), IsNear(wanted, {"1", "L"}))
+              << note("L = " + std::to_string(L) + ", S = " + std::to_string(S) +
+                      ", key_length = " + std::to_string(key_length) + (causal ? ", causal" : ", not causal"));
+        }
+      }
+    }
+  }
+}
+
+TEST(VisibleKeys, CountsInAVeryLongText) {
+  const uword S = uword(1) << 40, L = S / 2;
+  const arma::mat counts = arma::rowvec{static_cast<double>(visible_keys(3, L, S, S, true))};
+  EXPECT_THAT(counts, IsNear(arma::mat(arma::rowvec{static_cast<double>(S / 2 + 4)}), {"1", "1"}))
+      << note("L = 2^39, S = key_length = 2^40, i = 3: no walking through the keys, and no int");
+}
+
+TEST(VisibleKeys, RejectsWhatIsOutside) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("L", {"0"}), [] { visible_keys(0, 0, 5, 5, true); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("S", {"0"}), [] { visible_keys(0, 3, 0, 0, true); });
+  for (const bool causal : {false, true}) {
+    EXPECT_PRED_FORMAT1(RejectsArgument("i", {"7"}), [&] { visible_keys(7, 7, 9, 9, causal); });
+    EXPECT_PRED_FORMAT1(RejectsArgument("i", {"8"}), [&] { visible_keys(8, 7, 9, 9, causal); });
+    EXPECT_PRED_FORMAT1(RejectsArgument("key_length", {"6", "5"}), [&] { visible_keys(2, 3, 5, 6, causal); });
+  }
+}
+
+// ------------------------------------------------------------------------------------------- add_key_block, 19.3
+
+/// What queries have that have seen no key.
+QueryBlock nothing_seen(uword Lb, uword Dv) {
+  return {arma::fmat(Lb, Dv, arma::fill::zeros), arma::fvec(Lb).fill(-arma::fdatum::inf),
+          arma::fvec(Lb, arma::fill::zeros)};
+}
+
+/// One matrix: the columns of output, then maximum, then sum.
+arma::mat joined(const QueryBlock& seen) {
+  return arma::conv_to<arma::mat>::from(arma::fmat(arma::join_rows(seen.output, seen.maximum, seen.sum)));
+}
+
+QueryBlock block_from(const arma::mat& joined) {
+  const arma::fmat x = in_float(joined);
+  return {x.head_cols(x.n_cols - 2), x.col(x.n_cols - 2), x.col(x.n_cols - 1)};
+}
+
+/// All three parts in one matrix, so that all tell a mistake. Their shapes come first. Output and sum are not divided
+/// yet: their errors may be as much larger as there are keys.
+void expect_block(const QueryBlock& seen, Expected wanted, const arma::fmat& Q, const arma::fmat& K,
+                  const arma::fmat& V, uword S, const std::string& about = "") {
+  const uword Lb = wanted.values.n_rows, Dv = wanted.values.n_cols - 2;
+  ASSERT_THAT(seen.output, HasShape({{"Lb", Lb}, {"Dv", Dv}})) << note("this is output") << about;
+  ASSERT_THAT(arma::fmat(seen.maximum), HasShape({{"Lb", Lb}, {"1", 1}})) << note("this is maximum") << about;
+  ASSERT_THAT(arma::fmat(seen.sum), HasShape({{"Lb", Lb}, {"1", 1}})) << note("this is sum") << about;
+  const double largest_value = std::max(1.0, static_cast<double>(arma::abs(V).max()));
+  wanted.tolerance = rounding_of_attention(as_cube(Q), as_cube(K), 1) * static_cast<double>(S) * largest_value;
+  const arma::mat output_maximum_sum = joined(seen);
+  EXPECT_THAT(output_maximum_sum, Matches(wanted))
+      << note("the columns of output, then maximum (col " + std::to_string(Dv) + "), then sum (col " +
+              std::to_string(Dv + 1) + ")")
+      << about;
+}
+
+/// One step of a golden case.
+void expect_golden_block(const std::string& name, const std::string& about = "") {
+  const GoldenCase golden = load_golden(name);
+  const arma::fmat Q = in_float(golden.mat("Q")), K = in_float(golden.mat("K")), V = in_float(golden.mat("V"));
+  QueryBlock seen = block_from(golden.mat("seen"));
+  add_key_block(seen, Q, K, V, arma::conv_to<arma::uvec>::from(golden.rowvec("visible")));
+  expect_block(seen, golden.expected("after"), Q, K, V, 9, about);
+}
+
+/// The definition, over keys 0 to S - 1, of which query i sees the first visible(i).
+Expected naive_block(const arma::fmat& Q, const arma::fmat& K, const arma::fmat& V, const arma::uvec& visible) {
+  arma::cube wanted(Q.n_rows, V.n_cols + 2, 1, arma::fill::zeros);
+  for (uword i = 0; i < Q.n_rows; ++i) {
+    const uword end = std::min<uword>(visible(i), K.n_rows);
+    arma::vec scores(end);
+    for (uword j = 0; j < end; ++j) {
+      for (uword d = 0; d < Q.n_cols; ++d) scores(j) += static_cast<double>(Q(i, d)) * K(j, d);
+    }
+    scores /= std::sqrt(static_cast<double>(Q.n_cols));
+    double& maximum = wanted(i, V.n_cols, 0) = -infinity;
+    for (uword j = 0; j < end; ++j) maximum = std::max(maximum, scores(j));
+    for (uword j = 0; j < end; ++j) {
+      const double exponential = std::exp(scores(j) - maximum);
+      for (uword d = 0; d < V.n_cols; ++d) wanted(i, d, 0) += exponential * V(j, d);
+      wanted(i, V.n_cols + 1, 0) += exponential;
+    }
+  }
+  return {wanted, {"Lb", "Dv+2"}, 0, {}};
+}
+
+TEST(AddKeyBlock, KeepsTheShapesOfItsParts) {
+  QueryBlock seen = nothing_seen(4, 5);
+  add_key_block(seen, normal(4, 3), normal(6, 3), normal(6, 5), {6, 6, 6, 6});
+  EXPECT_THAT(seen.output, HasShape({{"Lb", 4}, {"Dv", 5}}));
+  EXPECT_THAT(arma::fmat(seen.maximum), HasShape({{"Lb", 4}, {"1", 1}}));
+  EXPECT_THAT(arma::fmat(seen.sum), HasShape({{"Lb", 4}, {"1", 1}}));
+}
+
+TEST(AddKeyBlock, TakesInTheFirstBlockWorkedByHand) { expect_golden_block("block_0_by_hand", note("keys 0 and 1")); }
+
+TEST(AddKeyBlock, TakesInTheSecondBlockWorkedByHand) {
+  expect_golden_block("block_1_by_hand", note("keys 2 and 3, after 0 and 1; query 0 sees one of them, query 1 both"));
+}
+
+TEST(AddKeyBlock, EqualsPyTorchForTheFirstBlock) {
+  expect_golden_block("block_first", note("nothing was seen before"));
+}
+
+TEST(AddKeyBlock, EqualsPyTorchForALaterBlock) { expect_golden_block("block_later", note("3 keys were seen before")); }
+
+TEST(AddKeyBlock, EqualsPyTorchForAPartlyVisibleBlock) {
+  expect_golden_block("block_partly_visible",
+                      note("visible: query 0 sees nothing, before and now; query 2 nothing of this block"));
+}
+
+TEST(AddKeyBlock, EqualsPyTorchWhereTheFirstBlockIsBlockedForSome) {
+  expect_golden_block("block_first_blocked", note("nothing was seen before; queries 0 and 2 see nothing now either"));
+}
+
+TEST(AddKeyBlock, ChangesNothingForAQueryThatSeesNothingOfIt) {
+  const arma::fmat Q = normal(4, 3), K = normal(6, 3), V = normal(6, 5), more = 9 * normal(2, 3);
+  QueryBlock seen = nothing_seen(4, 5);
+  add_key_block(seen, Q, K, V, {6, 6, 0, 6});
+  const arma::mat before = joined(seen);
+  add_key_block(seen, Q, more, normal(2, 5), {0, 0, 0, 0});
+  EXPECT_THAT(joined(seen), IsNear(before, {"Lb", "Dv+2"}, 1e-6))
+      << note("a second block of which nobody sees a key: output, maximum and sum stay as they were");
+}
+
+TEST(AddKeyBlock, TakesMoreThanTheBlockForAllOfIt) {
+  const arma::fmat Q = normal(4, 3), K = normal(6, 3), V = normal(6, 5);
+  QueryBlock seen = nothing_seen(4, 5);
+  add_key_block(seen, Q, K, V, {6, 7, 5, 1000000});
+  expect_block(seen, naive_block(Q, K, V, {6, 6, 5, 6}), Q, K, V, 6, note("visible is 6, 7, 5, 1000000 for 6 keys"));
+}
+
+TEST(AddKeyBlock, DoesNotCareWhichBlockComesFirst) {
+  const arma::fmat Q = 2 * normal(4, 3), K = normal(8, 3), V = normal(8, 5);
+  const arma::uvec all = {8, 8, 8, 8};
+  for (uword cut = 1; cut < 8; ++cut) {
+    QueryBlock forward = nothing_seen(4, 5), backward = nothing_seen(4, 5);
+    add_key_block(forward, Q, K.head_rows(cut), V.head_rows(cut), all);
+    add_key_block(forward, Q, K.tail_rows(8 - cut), V.tail_rows(8 - cut), all);
+    add_key_block(backward, Q, K.tail_rows(8 - cut), V.tail_rows(8 - cut), all);
+    add_key_block(backward, Q, K.head_rows(cut), V.head_rows(cut), all);
+    const std::string about = note("8 keys, cut after " + std::to_string(cut));
+    expect_block(forward, naive_block(Q, K, V, all), Q, K, V, 8, about);
+    expect_block(backward, naive_block(Q, K, V, all), Q, K, V, 8, about + note("the second part was taken in first"));
+  }
+}
+
+TEST(AddKeyBlock, FollowsTheQueriesWhenTheyArePermuted) {
+  const arma::fmat Q = normal(4, 3), K = normal(6, 3), V = normal(6, 5);
+  const arma::uvec visible = {2, 6, 0, 4}, order = {2, 0, 3, 1};
+  QueryBlock seen = nothing_seen(4, 5), permuted = nothing_seen(4, 5);
+  add_key_block(seen, Q, K, V, visible);
+  add_key_block(permuted, Q.rows(order), K, V, visible(order));
+  EXPECT_THAT(joined(permuted), IsNear(arma::mat(joined(seen).rows(order)), {"Lb", "Dv+2"}, 1e-4))
+      << note("the queries were put in another order: all three parts must follow them");
+}
+
+TEST(AddKeyBlock, EqualsTheDefinitionForOtherSizes) {
+  arma::arma_rng::set_seed(19);
+  struct Sizes {
+    uword Lb, S, D, Dv, Sb;
+  };
+  for (const Sizes& n : {Sizes{3, 7, 2, 4, 2},
+                         {4, 5, 8, 3, 6},
+                         {1, 6, 3, 2, 4},
+                         {5, 1, 2, 3, 7},
+                         {70, 9, 4, 2, 3},
+                         {2, 71, 3, 5, 10},
+                         {3, 4, 1, 2, 5},
+                         {4, 6, 2, 1, 3},
+                         {1, 1, 1, 1, 1}}) {
+    const arma::fmat Q = 2 * normal(n.Lb, n.D), K = 2 * normal(n.S, n.D), V = normal(n.S, n.Dv);
+    const arma::uvec visible = arma::randi<arma::uvec>(n.Lb, arma::distr_param(0, static_cast<int>(n.S)));
+    QueryBlock seen = nothing_seen(n.Lb, n.Dv);
+    for (uword first = 0; first < n.S; first += n.Sb) {
+      const uword last = std::min(first + n.Sb, n.S) - 1;
+      arma::uvec here(n.Lb);
+      for (uword i = 0; i < n.Lb; ++i) here(i) = visible(i) > first ? visible(i) - first : 0;
+      add_key_block(seen, Q, K.rows(first, last), V.rows(first, last), here);
+    }
+    expect_block(seen, naive_block(Q, K, V, visible), Q, K, V, n.S,
+                 note(std::to_string(n.S) + " keys were taken in, " + std::to_string(n.Sb) + " at a time"));
+  }
+}
+
+TEST(AddKeyBlock, HidesNoNaN) {
+  arma::fmat Q = normal(4, 3);
+  const arma::fmat K = normal(6, 3), V = normal(6, 5);
+  Q(2, 1) = nan;
+  QueryBlock seen = nothing_seen(4, 5);
+  add_key_block(seen, Q, K, V, {6, 6, 6, 6});
+  EXPECT_TRUE(seen.output.row(2).has_nan() && std::isnan(seen.sum(2)) && !seen.output.rows(0, 1).has_nan())
+      << diagnosis_mark << line("value", "query 2 holds a NaN: its output and its sum must be NaN, and no other's");
+}
+
+TEST(AddKeyBlock, LeavesItsArgumentsAsTheyWere) {
+  const arma::fmat Q = normal(4, 3), K = normal(6, 3), V = normal(6, 5);
+  const arma::cube Q_before = as_cube(Q), K_before = as_cube(K), V_before = as_cube(V);
+  const arma::uvec visible = {2, 6, 0, 4};
+  QueryBlock seen = nothing_seen(4, 5);
+  add_key_block(seen, Q, K, V, visible);
+  EXPECT_THAT(Q, IsNear(Q_before, {"Lb", "D"})) << note("add_key_block changed Q_block");
+  EXPECT_THAT(K, IsNear(K_before, {"Sb", "D"})) << note("add_key_block changed K_block");
+  EXPECT_THAT(V, IsNear(V_before, {"Sb", "Dv"})) << note("add_key_block changed V_block");
+  EXPECT_TRUE(arma::all(visible == arma::uvec{2, 6, 0, 4}))
+      << diagnosis_mark << line("value", "add_key_block changed visible");
+}
+
+TEST(AddKeyBlock, RejectsWhatDoesNotFit) {
+  const arma::fmat Q = normal(4, 3), K = normal(6, 3), V = normal(6, 5);
+  const arma::uvec visible = {6, 6, 6, 6};
+  const auto reject = [&](const std::string& name, const std::vector<std::string>& words, const arma::fmat& q,
+                          const arma::fmat& k, const arma::fmat& v, const arma::uvec& seen_here) {
+    EXPECT_PRED_FORMAT1(RejectsArgument(name, words), [&] {
+      QueryBlock seen = nothing_seen(4, 5);
+      add_key_block(seen, q, k, v, seen_here);
+    });
+  };
+  reject("Q_block", {"0 x 0"}, arma::fmat(), K, V, visible);
+  reject("Q_block", {"4 x 0"}, arma::fmat(4, 0), arma::fmat(6, 0), V, visible);
+  reject("K_block", {"6 x 2", "3"}, Q, normal(6, 2), V, visible);
+  reject("K_block", {"3 x 6", "3"}, Q, normal(3, 6), V, visible);
+  reject("K_block", {"0 x 3"}, Q, arma::fmat(0, 3), arma::fmat(0, 5), visible);
+  reject("V_block", {"7 x 5", "6"}, Q, K, normal(7, 5), visible);
+  reject("V_block", {"4 x 5", "6"}, Q, K, normal(4, 5), visible);
+  reject("V_block", {"6 x 0"}, Q, K, arma::fmat(6, 0), visible);
+  reject("visible", {"3 x 1", "4"}, Q, K, V, {6, 6, 6});
+  reject("visible", {"6 x 1", "4"}, Q, K, V, {6, 6, 6, 6, 6, 6});
+  reject("visible", {"0 x 1", "4"}, Q, K, V, {});
+}
+
+TEST(AddKeyBlock, RejectsPartsThatDoNotFit) {
+  const QueryBlock right = nothing_seen(4, 5);
+  const auto reject = [&](const std::string& part, const std::vector<std::string>& words, const QueryBlock& wrong) {
+    std::vector<std::string> all = {"seen." + part};
+    all.insert(all.end(), words.begin(), words.end());
+    EXPECT_PRED_FORMAT1(RejectsArgument(part, all), [&] {
+      QueryBlock seen = wrong;
+      add_key_block(seen, normal(4, 3), normal(6, 3), normal(6, 5), {6, 6, 6, 6});
+    });
+  };
+  reject("output", {"3 x 5", "4 x 5"}, {arma::fmat(3, 5), right.maximum, right.sum});
+  reject("output", {"4 x 6", "4 x 5"}, {arma::fmat(4, 6), right.maximum, right.sum});
+  reject("output", {"0 x 0", "4 x 5"}, {arma::fmat(), right.maximum, right.sum});
+  reject("maximum", {"3 x 1", "4 x 1"}, {right.output, arma::fvec(3), right.sum});
+  reject("maximum", {"0 x 1", "4 x 1"}, {right.output, arma::fvec(), right.sum});
+  reject("sum", {"6 x 1", "4 x 1"}, {right.output, right.maximum, arma::fvec(6)});
+  reject("sum", {"0 x 1", "4 x 1"}, {right.output, right.maximum, arma::fvec()});
+}
+
+// ----------------------------------------------------------------------------------------- flash_attention, 19.4
+
+TEST(FlashAttention, GivesEveryQueryAnOutputAndALogSumExp) {
+  const FlashResult result = flash_attention(normal(5, 4, 6), normal(7, 4, 6), normal(7, 3, 6), blocks_of(2, 3));
+  EXPECT_THAT(result.output, HasShape({{"L", 5}, {"Dv", 3}, {"H·B", 6}}));
+  EXPECT_THAT(result.log_sum_exp, HasShape({{"L", 5}, {"H·B", 6}}));
+}
+
+TEST(FlashAttention, GivesTheExampleWorkedByHand) { expect_golden("by_hand", true); }
+
+TEST(FlashAttention, EqualsPyTorch) { expect_golden("attention"); }
+
+TEST(FlashAttention, EqualsPyTorchInCausalOrder) { expect_golden("causal", true); }
+
+TEST(FlashAttention, EqualsPyTorchInCausalOrderWithMoreQueriesThanKeys) { expect_golden("causal_more_queries", true); }
+
+TEST(FlashAttention, EqualsPyTorchWithPadding) { expect_golden("padded"); }
+
+TEST(FlashAttention, EqualsPyTorchInCausalOrderWithPadding) { expect_golden("causal_padded", true); }
+
+TEST(FlashAttention, EqualsPyTorchWithGroupedQueries) { expect_golden("grouped"); }
+
+TEST(FlashAttention, EqualsPyTorchWithAllOfIt) { expect_golden("grouped_causal_padded", true); }
+
+TEST(FlashAttention, EqualsPyTorchWhenScoresRise) { expect_golden("rising"); }
+
+TEST(FlashAttention, EqualsPyTorchWhenScoresFall) { expect_golden("falling"); }
+
+TEST(FlashAttention, StandsScoresFarAboveZero) { expect_golden("far_above"); }
+
+TEST(FlashAttention, StandsScoresFarBelowZero) { expect_golden("far_below"); }
+
+TEST(FlashAttention, DoesNotCareForTheSizeOfItsBlocks) {
+  for (const uword query_block : {1U, 3U, 5U, 16U}) {
+    for (const uword key_block : {1U, 3U, 7U, 16U}) {
+      expect_golden("attention", false, {query_block, key_block});
+      expect_golden("causal", true, {query_block, key_block});
+      expect_golden("causal_more_queries", true, {query_block, key_block});
+      expect_golden("grouped_causal_padded", true, {query_block, key_block});
+    }
+  }
+}
+
+TEST(FlashAttention, HasBlocksOf64UnlessToldOtherwise) {
+  const arma::fcube Q = normal(70, 4, 2), K = normal(67, 4, 2), V = normal(67, 3, 2);
+  const FlashResult result = flash_attention(Q, K, V);
+  ASSERT_THAT(result.output, HasShape({{"L", 70}, {"Dv", 3}, {"H·B", 2}}));
+  expect_definition(result, Q, K, V, {});
+}
+
+TEST(FlashAttention, TakesTheLargestBlockThatThereIs) {
+  const arma::fcube Q = normal(5, 4, 2), K = normal(7, 4, 2), V = normal(7, 3, 2);
+  const uword largest = ~uword(0);
+  expect_definition(Q, K, V, blocks_of(largest, largest), note("the largest number that there is"));
+}
+
+TEST(FlashAttention, EqualsTheDefinitionForOtherSizes) {
+  arma::arma_rng::set_seed(20);
+  struct Sizes {
+    uword L, S, D, Dv, B, H, G, query_block, key_block;
+  };
+  for (const Sizes& n : {Sizes{3, 5, 2, 4, 2, 6, 3, 2, 4},
+                         {6, 4, 8, 3, 2, 5, 1, 4, 3},
+                         {1, 7, 3, 2, 4, 2, 2, 5, 3},
+                         {4, 1, 2, 3, 3, 2, 1, 3, 5},
+                         {70, 3, 4, 2, 2, 1, 1, 16, 2},
+                         {3, 70, 4, 5, 2, 6, 2, 2, 16},
+                         {71, 69, 3, 4, 1, 2, 1, 32, 20},
+                         {6, 4, 1, 2, 3, 2, 2, 4, 3},
+                         {4, 6, 3, 1, 2, 3, 3, 3, 5},
+                         {1, 1, 1, 1, 1, 1, 1, 1, 1}}) {
+    const arma::fcube Q = 2 * normal(n.L, n.D, n.H * n.B), K = 2 * normal(n.S, n.D, n.G * n.B);
+    const arma::fcube V = normal(n.S, n.Dv, n.G * n.B);
+    const arma::uvec lengths = arma::randi<arma::uvec>(n.B, arma::distr_param(0, static_cast<int>(n.S)));
+    for (const bool causal : {false, true}) {
+      expect_definition(Q, K, V, blocks_of(n.query_block, n.key_block, causal));
+      expect_definition(Q, K, V, blocks_of(n.query_block, n.key_block, causal, lengths));
+    }
+  }
+}
+
+TEST(FlashAttention, GivesZerosAndMinusInfinityToQueriesThatMayAttendToNobody) {
+  const FlashResult result =
+      flash_attention(normal(5, 4, 6), normal(7, 4, 6), normal(7, 3, 6), blocks_of(2, 3, false, {0, 0, 0}));
+  EXPECT_THAT(result.output, IsNear(arma::cube(5, 3, 6, arma::fill::zeros), output_axes));
+  EXPECT_THAT(result.log_sum_exp, IsNear(arma::mat(arma::mat(5, 6).fill(-infinity)), lse_axes));
+}
+
+TEST(FlashAttention, IsTheValueItselfForASingleKey) {
+  const arma::fcube Q = normal(5, 4, 2), K = normal(1, 4, 2), V = normal(1, 3, 2);
+  expect_definition(Q, K, V, blocks_of(2, 3), note("one key: its weight is 1, and the log-sum-exp is its score"));
+}
+
+TEST(FlashAttention, BlocksTheFuture) {
+  const arma::fcube Q = normal(5, 4, 2), V = normal(8, 3, 2);
+  arma::fcube K = normal(8, 4, 2);
+  const FlashOptions options = blocks_of(2, 3, true);
+  const FlashResult before = flash_attention(Q, K, V, options);
+  for (uword n = 0; n < 2; ++n) K.slice(n).row(6) += 3;
+  const FlashResult after = flash_attention(Q, K, V, options);
+  EXPECT_THAT(rows_of(after.output, 0, 2), IsNear(as_cube(rows_of(before.output, 0, 2)), output_axes))
+      << note("key 6 was changed, and queries 0, 1 and 2 may only see keys up to 3, 4 and 5");
+}
+
+TEST(FlashAttention, KeepsTheSlicesApart) {
+  const arma::fcube Q = normal(4, 3, 12), K = normal(7, 3, 6), V = normal(7, 5, 6);  // B = 3, H = 4, G = 2
+  const arma::uvec lengths = {6, 0, 4};
+  const FlashResult together = flash_attention(Q, K, V, blocks_of(3, 2, true, lengths));
+  for (uword n = 0; n < 12; ++n) {
+    const FlashOptions alone = blocks_of(3, 2, true, {lengths(n / 4)});
+    const uword kv = n / 2;
+    const FlashResult one = flash_attention(Q.slices(n, n), K.slices(kv, kv), V.slices(kv, kv), alone);
+    EXPECT_THAT(arma::fcube(together.output.slices(n, n)), IsNear(as_cube(one.output), output_axes))
+        << note("this is slice " + std::to_string(n) + "; alone, the same slice gives what is wanted");
+    EXPECT_THAT(arma::fmat(together.log_sum_exp.col(n)), IsNear(as_cube(one.log_sum_exp), lse_axes))
+        << note("this is log_sum_exp of slice " + std::to_string(n));
+  }
+}
+
+TEST(FlashAttention, DoesNotCareForTheOrderOfTheKeys) {
+  const arma::fcube Q = normal(4, 3, 2), K = normal(7, 3, 2), V = normal(7, 5, 2);
+  const arma::uvec order = {4, 0, 6, 2, 5, 1, 3};
+  expect_same(flash_attention(Q, rows_of(K, order), rows_of(V, order), blocks_of(3, 2)),
+              flash_attention(Q, K, V, blocks_of(3, 2)),
+              note("keys and values were put in another order, both in the same: nothing may change"));
+}
+
+TEST(FlashAttention, FollowsTheQueriesWhenTheyArePermuted) {
+  const arma::fcube Q = normal(5, 3, 2), K = normal(7, 3, 2), V = normal(7, 4, 2);
+  const arma::uvec order = {2, 0, 3, 1, 4};
+  const FlashResult result = flash_attention(Q, K, V, blocks_of(2, 3));
+  expect_same(flash_attention(rows_of(Q, order), K, V, blocks_of(2, 3)),
+              {rows_of(result.output, order), result.log_sum_exp.rows(order)},
+              note("the queries were put in another order: output and log_sum_exp must follow them"));
+}
+
+TEST(FlashAttention, LetsPartsBeMergedByTheirLogSumExp) {
+  const arma::fcube Q = normal(5, 3, 2), K = normal(9, 3, 2), V = normal(9, 4, 2);
+  const FlashOptions options = blocks_of(2, 3);
+  const FlashResult whole = flash_attention(Q, K, V, options);
+  for (const uword cut : {1U, 4U, 8U}) {
+    const FlashResult a = flash_attention(Q, rows_of(K, 0, cut - 1), rows_of(V, 0, cut - 1), options);
+    const FlashResult b = flash_attention(Q, rows_of(K, cut, 8), rows_of(V, cut, 8), options);
+    const arma::fmat lse = arma::log(arma::exp(a.log_sum_exp) + arma::exp(b.log_sum_exp));
+    FlashResult merged = {arma::fcube(5, 4, 2), lse};
+    for (uword n = 0; n < 2; ++n) {
+      merged.output.slice(n) = a.output.slice(n).each_col() % arma::exp(a.log_sum_exp.col(n) - lse.col(n)) +
+                               b.output.slice(n).each_col() % arma::exp(b.log_sum_exp.col(n) - lse.col(n));
+    }
+    expect_same(merged, whole,
+                note("the first " + std::to_string(cut) + " of 9 keys and the others, merged by their log_sum_exp"));
+  }
+}
+
+TEST(FlashAttention, TakesNoFiniteScoreForABlockedOne) {
+  const arma::fcube Q = arma::fcube(4, 3, 2).fill(131072), K = arma::fcube(7, 3, 2).fill(-131072);
+  const arma::fcube V = normal(7, 5, 2);
+  const Wanted wanted = naive_flash(0 * Q, K, V);
+  EXPECT_THAT(flash_attention(Q, K, V, blocks_of(3, 2)).output, IsNear(wanted.output, output_axes, 1e-5))
+      << note("all scores are equal, and far below -1e9: each query takes the mean of the values");
+}
+
+TEST(FlashAttention, HidesNoNaN) {
+  arma::fcube Q = normal(4, 3, 2);
+  const arma::fcube K = normal(7, 3, 2), V = normal(7, 5, 2);
+  Wanted wanted = naive_flash(Q, K, V);
+  Q(2, 1, 1) = nan;
+  wanted.output.slice(1).row(2).fill(arma::datum::nan);
+  EXPECT_THAT(flash_attention(Q, K, V, blocks_of(3, 2)).output, IsNear(wanted.output, output_axes, 1e-5))
+      << note("query 2 of slice 1 holds a NaN: its row must be NaN, so that it is noticed, and no other");
+}
+
+TEST(FlashAttention, StartsAfreshAtEveryCall) {
+  const arma::fcube Q = normal(4, 3, 2), K = normal(7, 3, 2), V = normal(7, 5, 2);
+  flash_attention(9 * normal(4, 3, 2), normal(7, 3, 2), normal(7, 5, 2), blocks_of(3, 2, true));
+  expect_definition(Q, K, V, blocks_of(3, 2), note("a call with other arguments came before"));
+}
+
+TEST(FlashAttention, LeavesItsArgumentsAsTheyWere) {
+  const arma::fcube Q = normal(4, 3, 2), K = normal(7, 3, 2), V = normal(7, 5, 2);
+  const arma::cube Q_before = as_cube(Q), K_before = as_cube(K), V_before = as_cube(V);
+  flash_attention(Q, K, V, blocks_of(3, 2));
+  EXPECT_THAT(Q, IsNear(Q_before, {"L", "D", "H·B"})) << note("flash_attention changed Q");
+  EXPECT_THAT(K, IsNear(K_before, {"S", "D", "G·B"})) << note("flash_attention changed K");
+  EXPECT_THAT(V, IsNear(V_before, {"S", "Dv", "G·B"})) << note("flash_attention changed V");
+}
+
+TEST(FlashAttention, LeavesTheRandomGeneratorToTheCaller) {
+  const arma::fcube Q = normal(4, 3, 2), K = normal(7, 3, 2), V = normal(7, 5, 2);
+  arma::arma_rng::set_seed(3);
+  flash_attention(Q, K, V, blocks_of(3, 2));
+  const double after_the_call = arma::randu();
+  arma::arma_rng::set_seed(3);
+  EXPECT_TRUE(after_the_call == arma::randu())
+      << diagnosis_mark << line("value", "flash_attention changed the state of the random generator")
+      << note("nothing is drawn here; leave the generator to the caller");
+}
+
+// ---------------------------------------------------------------------------------------- flash_attention, its work
+
+/// Which tiles are computed: (query blocks x key blocks), of one slice. For each tile flash_attention is called once
+/// with numbers whose product overflows in this tile and in no other; the processor remembers an overflow.
+arma::umat computed_tiles(uword L, uword S, const FlashOptions& options) {
+  const uword Lb = options.query_block, Sb = options.key_block;
+  arma::umat computed((L + Lb - 1) / Lb, (S + Sb - 1) / Sb);
+  const arma::fcube V(S, 2, 1, arma::fill::ones);
+  for (uword a = 0; a < computed.n_rows; ++a) {
+    for (uword t = 0; t < computed.n_cols; ++t) {
+      arma::fcube Q(L, 3, 1, arma::fill::zeros), K(S, 3, 1, arma::fill::zeros);
+      Q.slice(0).col(1).rows(a * Lb, std::min(L, (a + 1) * Lb) - 1).fill(1e30F);
+      K.slice(0).col(1).rows(t * Sb, std::min(S, (t + 1) * Sb) - 1).fill(1e30F);
+      std::feclearexcept(FE_OVERFLOW);
+      flash_attention(Q, K, V, options);
+      computed(a, t) = std::fetestexcept(FE_OVERFLOW) != 0;
+    }
+  }
+  std::feclearexcept(FE_OVERFLOW);
+  return computed;
+}
+
+struct Tiles {
+  uword L, S;
+  FlashOptions options;
+};
+
+/// Sizes for which some tiles are seen by no query of their block.
+std::vector<Tiles> tiles_to_skip() {
+  return {{7, 11, blocks_of(2, 3, true)},      {12, 5, blocks_of(4, 2, true)},
+          {6, 9, blocks_of(6, 1, true)},       {5, 11, blocks_of(2, 3, false, {4})},
+          {5, 7, blocks_of(2, 3, false, {0})}, {8, 11, blocks_of(3, 2, true, {6})}};
+}
+
+/// How many keys of a tile's block, at most, one of its queries sees; 0: nobody needs the tile.
+uword seen_of_tile(const Tiles& n, uword a, uword t) {
+  uword most = 0;
+  for (uword i = a * n.options.query_block; i < std::min(n.L, (a + 1) * n.options.query_block); ++i) {
+    for (uword j = t * n.options.key_block; j < std::min(n.S, (t + 1) * n.options.key_block); ++j) {
+      const bool there = n.options.key_lengths.is_empty() || j < n.options.key_lengths(0);
+      most += there && (!n.options.causal || j + n.L <= i + n.S);
+    }
+  }
+  return most;
+}
+
+TEST(FlashAttention, ComputesNoTileThatNobodySees) {
+  for (const Tiles& n : tiles_to_skip()) {
+    const arma::fcube Q = normal(n.L, 3, 1), K = normal(n.S, 3, 1), V = normal(n.S, 2, 1);
+    expect_definition(Q, K, V, n.options);
+    if (HasFailure()) return;  // who sees what is wrong: other checks tell that better
+    const arma::umat computed = computed_tiles(n.L, n.S, n.options);
+    for (uword a = 0; a < computed.n_rows; ++a) {
+      for (uword t = 0; t < computed.n_cols; ++t) {
+        ASSERT_TRUE(computed(a, t) == 0 || seen_of_tile(n, a, t) > 0)
+            << diagnosis_mark
+            << line("value", "query block " + std::to_string(a) + " computed key block " + std::to_string(t) +
+                                 ", of which none of its queries sees a key")
+            << note("L = " + std::to_string(n.L) + ", S = " + std::to_string(n.S)) << options_note(n.options)
+            << likely_mistake("all_tiles");
+      }
+    }
+  }
+}
+
+TEST(FlashAttention, LooksAtNoTileThatNobodySees) {
+  for (const Tiles& n : tiles_to_skip()) {
+    const arma::fcube Q = normal(n.L, 3, 1), K = normal(n.S, 3, 1), V = normal(n.S, 2, 1);
+    expect_definition(Q, K, V, n.options);
+    if (HasFailure()) return;
+    const FlashResult wanted = flash_attention(Q, K, V, n.options);
+    const uword Lb = n.options.query_block, Sb = n.options.key_block;
+    for (uword a = 0; a * Lb < n.L; ++a) {
+      const uword first = a * Lb, last = std::min(n.L, first + Lb) - 1;
+      arma::fcube K_nan = K, V_nan = V;
+      for (uword t = 0; t * Sb < n.S; ++t) {
+        if (seen_of_tile(n, a, t) > 0) continue;
+        K_nan.slice(0).rows(t * Sb, std::min(n.S, (t + 1) * Sb) - 1).fill(nan);
+        V_nan.slice(0).rows(t * Sb, std::min(n.S, (t + 1) * Sb) - 1).fill(nan);
+      }
+      const arma::fcube output = rows_of(flash_attention(Q, K_nan, V_nan, n.options).output, first, last);
+      ASSERT_THAT(output, IsNear(as_cube(rows_of(wanted.output, first, last)), output_axes, 1e-5))
+          << note("these are queries " + std::to_string(first) + " to " + std::to_string(last) +
+                  "; NaN was put into the key blocks of which none of them sees a key")
+          << options_note(n.options) << likely_mistake("all_tiles");
+    }
+  }
+}
+
+// -------------------------------------------------------------------------------------- flash_attention, its memory
+
+/// Bytes held at one time, one slice, D = 2, Dv = 3.
+std::size_t bytes_held(uword L, uword S, uword query_block, uword key_block) {
+  const arma::fcube Q = normal(L, 2, 1), K = normal(S, 2, 1), V = normal(S, 3, 1);
+  return peak_bytes([&] { flash_attention(Q, K, V, blocks_of(query_block, key_block)); });
+}
+
+void expect_few_bytes_more(std::size_t shorter, std::size_t longer, std::size_t allowed, const std::string& what) {
+  const std::size_t more = longer > shorter ? longer - shorter : 0;
+  EXPECT_TRUE(more <= allowed) << diagnosis_mark
+                               << line("memory", bytes_text(longer) + " were held at one time, " + bytes_text(more) +
+                                                     " more than for half the length, want at most " +
+                                                     bytes_text(allowed) + " more")
+                               << note(what) << likely_mistake("whole_scores");
+}
+
+TEST(FlashAttention, HoldsNoMatrixOfQueriesTimesKeys) {
+  for (const uword L : {64U, 128U, 256U}) {  // one token more: 24 numbers more at the very most, whatever L
+    expect_few_bytes_more(bytes_held(L, L, 8, 16), bytes_held(2 * L, 2 * L, 8, 16), L * 24 * sizeof(float),
+                          "L = S = " + std::to_string(2 * L) + ", query_block = 8, key_block = 16");
+  }
+}
+
+TEST(FlashAttention, HoldsNoMatrixOfAQueryBlockTimesAllKeys) {
+  expect_few_bytes_more(bytes_held(64, 512, 64, 8), bytes_held(64, 1024, 64, 8), 512 * 24 * sizeof(float),
+                        "L = query_block = 64, S = 1024, key_block = 8: also 64 x 1024 is L x S");
+}
+
+TEST(FlashAttention, HoldsNoMatrixOfAllQueriesTimesAKeyBlock) {
+  expect_few_bytes_more(bytes_held(512, 64, 8, 64), bytes_held(1024, 64, 8, 64), 512 * 24 * sizeof(float),
+                        "S = key_block = 64, L = 1024, query_block = 8: also 1024 x 64 is L x S");
+}
+
+TEST(FlashAttention, CopiesNoKeyForEachHeadOfAGroup) {
+  const arma::fcube Q = normal(2, 16, 24), K = normal(256, 16, 6), V = normal(256, 16, 6);  // B = 3, H = 8, G = 2
+  const std::size_t whole = (K.n_elem + V.n_elem) * sizeof(float);
+  const std::size_t held = peak_bytes([&] { flash_attention(Q, K, V, blocks_of(2, 16)); });
+  EXPECT_TRUE(held <= whole / 2) << diagnosis_mark
+                                 << line("memory", bytes_text(held) + " were held at one time, want at most " +
+                                                       bytes_text(whole / 2))
+                                 << note("K and V have " + bytes_text(whole) +
+                                         " together: heads of a group share them where they lie")
+                                 << likely_mistake("groups_copied");
+}
+
+// ------------------------------------------------------------------------------------- flash_attention, bad input
+
+TEST(FlashAttention, RejectsQueriesKeysAndValuesThatDoNotFit) {
+  const arma::fcube Q = normal(4, 3, 6), K = normal(7, 3, 2), V = normal(7, 5, 2);
+  const auto reject = [](const std::string& name, const std::vector<std::string>& words, const arma::fcube& q,
+                         const arma::fcube& k, const arma::fcube& v) {
+    EXPECT_PRED_FORMAT1(RejectsArgument(name, words), [&] { flash_attention(q, k, v, blocks_of(3, 2)); });
+  };
+  reject("Q", {"0 x 0 x 0"}, arma::fcube(), K, V);
+  reject("Q", {"0 x 3 x 6"}, arma::fcube(0, 3, 6), K, V);
+  reject("Q", {"4 x 0 x 6"}, arma::fcube(4, 0, 6), arma::fcube(7, 0, 2), V);
+  reject("Q", {"4 x 3 x 0"}, arma::fcube(4, 3, 0), arma::fcube(7, 3, 0), arma::fcube(7, 5, 0));
+  reject("K", {"7 x 4 x 2", "3"}, Q, normal(7, 4, 2), V);
+  reject("K", {"3 x 7 x 2", "3"}, Q, normal(3, 7, 2), V);
+  reject("K", {"0 x 3 x 2"}, Q, arma::fcube(0, 3, 2), arma::fcube(0, 5, 2));
+  reject("K", {"7 x 3 x 0"}, Q, arma::fcube(7, 3, 0), arma::fcube(7, 5, 0));
+  reject("K", {"4", "6"}, Q, normal(7, 3, 4), normal(7, 5, 4));
+  reject("K", {"12", "6"}, Q, normal(7, 3, 12), normal(7, 5, 12));
+  reject("V", {"8 x 5 x 2", "7"}, Q, K, normal(8, 5, 2));
+  reject("V", {"4 x 5 x 2", "7"}, Q, K, normal(4, 5, 2));
+  reject("V", {"7 x 5 x 1", "2"}, Q, K, normal(7, 5, 1));
+  reject("V", {"7 x 5 x 6", "2"}, Q, K, normal(7, 5, 6));
+  reject("V", {"7 x 0 x 2"}, Q, K, arma::fcube(7, 0, 2));
+}
+
+TEST(FlashAttention, RejectsBlocksOfZero) {
+  const auto with = [](uword query_block, uword key_block) {
+    return
+        [=] { flash_attention(normal(4, 3, 2), normal(7, 3, 2), normal(7, 5, 2), blocks_of(query_block, key_block)); };
+  };
+  EXPECT_PRED_FORMAT1(RejectsArgument("query_block", {"0"}), with(0, 2));
+  EXPECT_PRED_FORMAT1(RejectsArgument("key_block", {"0"}), with(3, 0));
+}
+
+TEST(FlashAttention, RejectsKeyLengthsThatDoNotFit) {
+  const auto with = [](const arma::uvec& key_lengths) {
+    return [=] {
+      flash_attention(normal(4, 3, 12), normal(7, 3, 6), normal(7, 5, 6), blocks_of(3, 2, false, key_lengths));
+    };
+  };
+  EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"4", "6"}), with({1, 2, 3, 4}));
+  EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"5", "6"}), with({1, 2, 3, 4, 5}));
+  EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"12", "6"}), with(arma::uvec(12, arma::fill::ones)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"8", "7"}), with({1, 8, 3}));
+  EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"9", "7"}), with({1, 2, 9}));
+}
+
+// ------------------------------------------------------------------------------------------------------------- speed
+
+ATTN_SPEED("flash attention in tiles of 32 x 32, 2 heads of 64 queries and 96 keys, D = 32, in float", [] {
+  const arma::fcube Q(64, 32, 2, arma::fill::randn);
+  const arma::fcube K(96, 32, 2, arma::fill::randn);
+  const arma::fcube V(96, 32, 2, arma::fill::randn);
+  return [Q, K, V] { return as_cube(flash_attention(Q, K, V, blocks_of(32, 32)).output); };
+});
+
+}  // namespace
+}  // namespace attn::testing
