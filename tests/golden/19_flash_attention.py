@@ -262,7 +262,7 @@ def by_query(lse):
     return lse.reshape(-1, lse.shape[-1]).T
 
 
-def flash_case(Q, K, V, blocks, causal=False, key_lengths=None, seed=None, only=None):
+def flash_case(Q, K, V, blocks, causal=False, key_lengths=None, seed=None, only=()):
     case = Case(seed).add("Q", Q, "B H L D").add("K", K, "B G S D").add("V", V, "B G S Dv")
     case.add("blocks", doubles(blocks), "2")
     if key_lengths is not None:
@@ -272,10 +272,9 @@ def flash_case(Q, K, V, blocks, causal=False, key_lengths=None, seed=None, only=
     if not (torch.allclose(tiled[0], output, atol=1e-9) and torch.allclose(tiled[1], lse, atol=1e-9)):
         raise AssertionError("the tiles differ from the definition")
     case.add("output", output, "B H L Dv").add("log_sum_exp", by_query(lse), "L H·B")
-    for change in BLOCK_MISTAKES + CAUSAL_MISTAKES + FLASH_MISTAKES:
-        if only is None or change in only:
-            wrong, wrong_lse = in_tiles(Q, K, V, causal, key_lengths, *blocks, change)
-            case.add_mistake(change, output=wrong, log_sum_exp=by_query(wrong_lse))
+    for change in only:
+        wrong, wrong_lse = in_tiles(Q, K, V, causal, key_lengths, *blocks, change)
+        case.add_mistake(change, output=wrong, log_sum_exp=by_query(wrong_lse))
     return case
 
 
@@ -286,7 +285,7 @@ def random_attention(seed, B, H, G, L, S, D, Dv, spread=1.5):
 
 def by_hand_tensors():
     """K so that Q K^T / sqrt(D) is the four columns of Q, then the sum of its first two."""
-    Q = doubles([[1, 3, 2, 0], [2, 0, 1, 4], [0, 1, 3, 2]])
+    Q = doubles([[1, 3, 2, 1], [2, 0, 1, 4], [0, 1, 3, 2]])
     K = 2 * torch.cat((torch.eye(4, dtype=DOUBLE), doubles([[1, 1, 0, 0]])))
     V = doubles([[1, 0], [0, 2], [4, 4], [2, 0], [0, 1]])
     return Q, K, V
@@ -294,7 +293,7 @@ def by_hand_tensors():
 
 def cases():
     made = {
-        "cost_by_hand": cost_case(3, 5, 4, 2),
+        "cost_by_hand": cost_case(5, 3, 4, 2),
         "cost": cost_case(4096, 4096, 64, 64),
         "cost_decode": cost_case(1, 4096, 128, 64),
         "cost_uneven": cost_case(1000, 777, 48, 96),
@@ -313,7 +312,9 @@ def cases():
     counts = visible(3, 5, 5, True)
     made["block_0_by_hand"] = block_case(Q[:2], K[:2], V[:2], counts[:2], 0)
     made["block_1_by_hand"] = block_case(Q[:2], K[:4], V[:4], counts[:2], 2)
-    made["by_hand"] = flash_case(Q[None, None], K[None, None], V[None, None], (2, 2), causal=True)
+    other = ("visible_ignored", "blocked_is_zero", "visible_from_first_key")  # too much alike with so few keys
+    only = tuple(name for name in BLOCK_MISTAKES + CAUSAL_MISTAKES + FLASH_MISTAKES if name not in other)
+    made["by_hand"] = flash_case(Q[None, None], K[None, None], V[None, None], (2, 2), causal=True, only=only)
 
     Q, K = floats(190, (5, 3), (9, 3), spread=1.5)
     (V,) = floats(191, (9, 4))
@@ -331,17 +332,18 @@ def cases():
     tensors = random_attention(192, 2, 3, 3, 5, 7, 4, 6)
     made["attention"] = flash_case(*tensors, (2, 3), seed=192, only=tiles + end)
     tensors = random_attention(193, 2, 3, 3, 5, 8, 4, 6)
-    only = CAUSAL_MISTAKES + ("diagonal_skipped", "visible_from_first_key")
+    only = CAUSAL_MISTAKES + ("diagonal_skipped",)
     made["causal"] = flash_case(*tensors, (2, 3), True, seed=193, only=only)
     tensors = random_attention(194, 2, 3, 3, 8, 5, 4, 6)
-    made["causal_more_queries"] = flash_case(*tensors, (3, 2), True, seed=194, only=CAUSAL_MISTAKES + nobody)
+    only = CAUSAL_MISTAKES + nobody + ("visible_from_first_key",)
+    made["causal_more_queries"] = flash_case(*tensors, (3, 2), True, seed=194, only=only)
     tensors = random_attention(195, 3, 2, 2, 4, 8, 5, 6)
     lengths = torch.tensor([5, 0, 8])
-    only = nobody + ("key_lengths_ignored", "key_lengths_by_batch", "key_lengths_in_turn", "visible_from_first_key")
+    only = nobody + ("key_lengths_ignored", "key_lengths_by_batch", "key_lengths_in_turn")
     made["padded"] = flash_case(*tensors, (3, 2), False, lengths, seed=195, only=only)
     tensors = random_attention(196, 3, 2, 2, 5, 8, 4, 6)
     lengths = torch.tensor([7, 2, 0])
-    made["causal_padded"] = flash_case(*tensors, (2, 3), True, lengths, seed=196, only=())
+    made["causal_padded"] = flash_case(*tensors, (2, 3), True, lengths, seed=196)
     tensors = random_attention(197, 2, 6, 3, 4, 7, 5, 8)
     made["grouped"] = flash_case(*tensors, (3, 2), seed=197, only=("groups_dealt",))
     tensors = random_attention(198, 2, 4, 2, 5, 7, 3, 6)
@@ -352,7 +354,7 @@ def cases():
         Q, K, V = random_attention(seed, 2, 3, 3, 5, 7, 4, 6)
         Q[..., 0] = Q[..., 0].abs() + 1
         K[..., 0] = keys
-        made[name] = flash_case(Q, K, V, (2, 3), seed=seed, only=("last_key_block_lost", "last_key_block_only"))
+        made[name] = flash_case(Q, K, V, (2, 3), seed=seed, only=("last_key_block_lost",))
     for name, seed, score in (("far_above", 201, 1e4), ("far_below", 202, -1e4)):
         Q, K, V = random_attention(seed, 2, 3, 3, 5, 7, 4, 6)
         Q[..., 0] = 128.0
