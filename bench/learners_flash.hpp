@@ -1,0 +1,12 @@
+#pragma once
+
+#include <armadillo>
+
+/// The learner's flash_attention. Its files, and learners_flash.cpp, are compiled with `attn_learner` in place of the
+/// namespace `attn`, so that they fit into one program with the reference.
+namespace learners {
+
+/// @throws what the learner's code throws: std::exception for a task that is not written yet.
+arma::fcube flash_attention(const arma::fcube& Q, const arma::fcube& K, const arma::fcube& V, bool causal);
+
+}  // namespace learners

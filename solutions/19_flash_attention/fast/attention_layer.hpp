@@ -1,0 +1,79 @@
+#pragma once
+
+#include <armadillo>
+#include <vector>
+
+#include "attend.hpp"
+#include "attn/linear.hpp"
+#include "kernels.hpp"
+#include "panels.hpp"
+#include "usable_kernels.hpp"
+
+namespace attn::fast {
+
+/// The weights of a Linear in float, in the order in which project() reads them. Its columns are cut into blocks of
+/// `block` columns, and each block into tiles; the tile that begins at column c begins at float c · inputs.
+class PackedLinear {
+ public:
+  /// @param scaled_columns the first so many columns are multiplied by `factor`, weights and bias
+  PackedLinear(const Linear& linear, std::size_t block, const Kernels& kernels, std::size_t scaled_columns = 0,
+               float factor = 1);
+
+  /// One block of columns, for some panels.
+  /// @param x      panels of `inputs` columns
+  /// @param result (count), where the block's first column goes, for each panel
+  void project(std::size_t block, ConstPanels x, const std::vector<Columns>& result) const;
+
+  std::size_t blocks() const { return bias_.size() / block_; }
+
+ private:
+  const Kernels& kernels_;
+  std::size_t inputs_, block_;
+  AlignedFloats weights_;
+  std::vector<float> bias_;
+};
+
+/// Multi-head self-attention, the whole layer of lesson 08 in float: one projection to queries, keys and values, flash
+/// attention, the output projection. In eval mode: without dropout.
+///
+/// Besides input and output it keeps its packed weights and some working memory, from one forward to the next: the size
+/// of X for the queries, keys and values of as many heads as fit into 32 MiB (of one head at least), and a few MiB.
+class AttentionLayer {
+ public:
+  /// @param qkv_proj    E -> 3E, as in FusedMultiHeadAttention
+  /// @param output_proj E -> E
+  /// @param memory_for_heads bytes: keys and values of as many heads as fit in there are kept at the same time
+  /// @throws std::invalid_argument naming num_heads, qkv_proj or output_proj, what it was and what was expected.
+  AttentionLayer(const Linear& qkv_proj, const Linear& output_proj, arma::uword num_heads,
+                 const Kernels& kernels = *usable_kernels().front(), std::size_t memory_for_heads = 32 << 20);
+
+  /// @param X (L x E x B)
+  /// @return  (L x E x B)
+  /// @throws std::invalid_argument naming X, its shape and what was expected.
+  arma::fcube forward(const arma::fcube& X, bool causal = false);
+
+ private:
+  /// Panels or heads [first, first + count).
+  struct Range {
+    std::size_t first, count;
+  };
+
+  void reserve();
+  void pack(const arma::fcube& X, Range chunk, std::size_t p);
+  void project(Range heads, Range chunk, std::size_t task);
+  void attend(Range heads, std::size_t task, bool causal);
+  void project_output(std::size_t task, arma::fcube& output) const;
+
+  const Kernels& kernels_;
+  std::size_t E_, H_, D_, R_, memory_for_heads_;
+  PackedLinear qkv_, output_;
+  std::vector<Tiles> tiles_;  // one for each thread
+
+  // The forward that runs, or ran last. Panels are numbered through all sequences.
+  std::size_t L_ = 0, B_ = 0, per_sequence_ = 0, panels_ = 0, heads_together_ = 0;
+  AlignedFloats inputs_;         // some panels of X
+  AlignedFloats queries_;        // all panels, E columns; each head's context takes its queries' place
+  AlignedFloats keys_, values_;  // all panels, D columns for each head of those that are taken together
+};
+
+}  // namespace attn::fast

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <armadillo>
+#include <cstddef>
+#include <memory>
+
+#include "kernels.hpp"
+
+namespace attn::fast {
+
+inline std::size_t divided_up(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
+
+/// Floats at an address that is a multiple of 64. They are not set to anything.
+class AlignedFloats {
+ public:
+  /// Makes room for at least `size` floats; what was there is lost when it grows.
+  /// @throws std::bad_alloc
+  void reserve(std::size_t size);
+
+  float* data() const { return floats_.get(); }
+  std::size_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(float* floats) const { std::free(floats); }
+  };
+  std::unique_ptr<float[], Free> floats_;
+  std::size_t size_ = 0;
+};
+
+/// Copies up to R rows of a matrix into a panel, times a factor. Rows that the matrix has not become 0.
+///
+/// @param x         element (0, 0) of the matrix, column after column
+/// @param n_rows    the rows of the matrix
+/// @param first_row the matrix's row that becomes the panel's first
+void copy_to_panel(const float* x, std::size_t n_rows, std::size_t n_cols, std::size_t first_row, std::size_t R,
+                   float factor, float* panel);
+
+}  // namespace attn::fast
