@@ -45,12 +45,13 @@ arma::cube apply_rope(const arma::cube& X, RopePairing pairing, arma::uword firs
 ///
 /// @param interleaved (in x H·D), with or without bias; D an even number
 /// @param num_heads   H
-/// @throws std::invalid_argument naming interleaved or num_heads and its size, when a size is zero, H does not cut the
-///         columns into heads of even width, or the bias has another width than the weight.
+/// @throws std::invalid_argument naming interleaved or num_heads and its size, when a size is zero or H does not cut
+///         the columns into heads of even width; or interleaved.bias, its shape and the width expected, when it is not
+///         as wide as the weight.
 Linear to_half_split(const Linear& interleaved, arma::uword num_heads);
 
 /// How fast each head of ALiBi forgets. When H is a power of two, head h (from 0) has the slope 2^(-8 (h + 1) / H).
-/// Otherwise let P be the largest power of two below H: first the P slopes for P heads, then, of the 2P slopes for 2P
+/// Otherwise let M be the largest power of two below H: first the M slopes for M heads, then, of the 2M slopes for 2M
 /// heads, the first, the third, the fifth ..., until there are H.
 ///
 /// Press et al., Train Short, Test Long (2021), section 3; the second rule is that of the authors' code, `get_slopes`.
@@ -64,8 +65,8 @@ arma::rowvec alibi_slopes(arma::uword num_heads);
 ///
 ///   bias(i, j, h) = -slope(h) · (i + S - L - j)
 ///
-/// Aligned at the end, as causal_mask is: query i stands at position i + S - L. For keys behind the query the numbers
-/// are positive; in a language model the causal mask blocks those.
+/// Aligned at the end, as causal_mask is: query i stands at position i + S - L. For keys in the future the numbers are
+/// positive; in a language model the causal mask blocks those.
 ///
 /// @return (L x S x H)
 /// @throws std::invalid_argument naming num_heads, L or S, when it is zero.

@@ -25,8 +25,9 @@ arma::cube apply_rope(const arma::cube& X, RopePairing pairing, arma::uword firs
 
 // weight (in x H·D) -> (in x H·D), its columns in another order; the bias likewise
 Linear to_half_split(const Linear& interleaved, arma::uword num_heads) {
-  // TODO(14.3): reject sizes of zero, heads of odd width, and a bias that is not as wide as the weight. Then put the
-  // columns of every head into the order that half-split pairs need, and the bias, where there is one, into the same.
+  // TODO(14.3): reject sizes of zero, heads of odd width, and a bias that is not as wide as the weight
+  // (require_shape("interleaved.bias", ...)). Then put the columns of every head into the order that half-split pairs
+  // need, and the bias, where there is one, into the same.
   todo("14.3");
 }
 

@@ -84,7 +84,7 @@ arma::rowvec alibi_slopes(arma::uword num_heads) {
 
   arma::rowvec slopes(num_heads);
   for (arma::uword h = 0; h < num_heads; ++h) {
-    // The exponents for 2P heads are the multiples of 4 / P. Those for P heads are the even multiples among them.
+    // With M = power: the exponents for 2M heads are the multiples of 4 / M, those for M heads the even multiples.
     const arma::uword multiple = h < power ? 2 * (h + 1) : 2 * (h - power) + 1;
     slopes(h) = std::exp2(-4.0 * static_cast<double>(multiple) / static_cast<double>(power));
   }
