@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attn/positions.hpp"
@@ -98,6 +99,22 @@ arma::uvec even_then_odd(uword D, uword num_heads) {
 /// The layer of a golden case, to be converted.
 Linear projection(const GoldenCase& golden) { return golden.linear("proj"); }
 
+/// PyTorch's turned X. The golden values say B and H, apply_rope N.
+Expected turned_by_pytorch(const GoldenCase& golden, const std::string& array) {
+  Expected expected = golden.expected(array);
+  expected.axes = rope_axes;
+  return expected;
+}
+
+/// Whether slice 0 alone is not that of another cube.
+bool only_slice_zero_differs(const arma::cube& x, const arma::cube& other) {
+  const auto same = [&](uword n) { return arma::approx_equal(x.slice(n), other.slice(n), "absdiff", 1e-12); };
+  for (uword n = 1; n < x.n_slices; ++n) {
+    if (!same(n)) return false;
+  }
+  return !same(0);
+}
+
 /// What a call throws, in words; empty when it accepts what it is given.
 std::string refusal(const std::function<void()>& call) {
   try {
@@ -109,6 +126,23 @@ std::string refusal(const std::function<void()>& call) {
   }
   return {};
 }
+
+/// As RejectsArgument, with the mistake to name when the call throws nothing.
+class RejectsOrNames {
+ public:
+  RejectsOrNames(RejectsArgument rejects, std::string likely)
+      : rejects_(std::move(rejects)), likely_(std::move(likely)) {}
+
+  ::testing::AssertionResult operator()(const char* text, const std::function<void()>& call) const {
+    ::testing::AssertionResult result = rejects_(text, call);
+    if (!result && refusal(call).empty()) result << likely_;
+    return result;
+  }
+
+ private:
+  RejectsArgument rejects_;
+  std::string likely_;
+};
 
 // --------------------------------------------------------------------------------------- sinusoidal_positions, 14.1
 
@@ -130,7 +164,8 @@ TEST(SinusoidalPositions, HaveProductsThatDependOnTheDistanceAlone) {
   ASSERT_THAT(encoding, HasShape({{"L", 7}, {"E", 8}}));
   const arma::mat later = sinusoidal_positions(7, 8, 20);
   ASSERT_THAT(later, HasShape({{"L", 7}, {"E", 8}}));
-  EXPECT_THAT(arma::mat(later * later.t()), IsNear(arma::mat(encoding * encoding.t()), {"L", "L"}))
+  const arma::mat products_of_rows = later * later.t();
+  EXPECT_THAT(products_of_rows, IsNear(arma::mat(encoding * encoding.t()), {"L", "L"}))
       << note("the products of rows at positions 20, 21, ... must be those at 0, 1, ...");
 }
 
@@ -154,9 +189,10 @@ TEST(SinusoidalPositions, EqualTheDefinitionForOtherSizes) {
   struct Sizes {
     uword L, E, first;
   };
-  for (const Sizes& n : {Sizes{3, 8, 0}, {8, 2, 3}, {1, 10, 0}, {1, 4, 9}, {70, 6, 0}, {2, 64, 5}, {1, 2, 0}}) {
-    EXPECT_THAT(sinusoidal_positions(n.L, n.E, n.first), IsNear(naive_sinusoid(n.L, n.E, n.first), token_axes))
-        << note("first_position is " + std::to_string(n.first));
+  for (const auto& [L, E, first_position] :
+       {Sizes{3, 8, 0}, {8, 2, 3}, {1, 10, 0}, {1, 4, 9}, {70, 6, 0}, {2, 64, 5}, {1, 2, 0}}) {
+    EXPECT_THAT(sinusoidal_positions(L, E, first_position), IsNear(naive_sinusoid(L, E, first_position), token_axes))
+        << note("first_position is " + std::to_string(first_position));
   }
 }
 
@@ -182,18 +218,22 @@ TEST(ApplyRope, KeepsTheShape) {
 
 TEST(ApplyRope, GivesTheThreeByFourWorkedByHandInterleaved) {
   EXPECT_THAT(apply_rope(worked_by_hand(), RopePairing::interleaved),
-              Matches(load_golden("by_hand").expected("interleaved")));
+              Matches(turned_by_pytorch(load_golden("by_hand"), "interleaved")));
 }
 
 TEST(ApplyRope, GivesTheThreeByFourWorkedByHandHalfSplit) {
   EXPECT_THAT(apply_rope(worked_by_hand(), RopePairing::half_split),
-              Matches(load_golden("by_hand").expected("half_split")));
+              Matches(turned_by_pytorch(load_golden("by_hand"), "half_split")));
 }
 
 TEST(ApplyRope, ChangesNothingAtPositionZero) {
   const arma::cube X = normal(1, 6, 4);
   for (const RopePairing pairing : both_pairings) {
-    EXPECT_THAT(apply_rope(X, pairing), IsNear(X, rope_axes)) << about(pairing, "the only token is at position 0");
+    const arma::cube turned = apply_rope(X, pairing);
+    ASSERT_THAT(turned, HasShape({{"L", 1}, {"D", 6}, {"N", 4}}));
+    EXPECT_THAT(apply_rope(X, pairing), IsNear(X, rope_axes))
+        << about(pairing, "the only token is at position 0")
+        << (only_slice_zero_differs(turned, zeros(1, 6, 4)) ? likely_mistake("rope_first_slice_only") : "");
   }
 }
 
@@ -202,9 +242,12 @@ TEST(ApplyRope, ChangesEveryFeatureAtOtherPositions) {
   for (const RopePairing pairing : both_pairings) {
     const arma::cube turned = apply_rope(X, pairing, 3);
     ASSERT_THAT(turned, HasShape({{"L", 5}, {"D", 6}, {"N", 4}}));
+    const bool as_from_zero = arma::approx_equal(turned, naive_rope(X, pairing), "absdiff", 1e-10);
     EXPECT_TRUE(arma::abs(turned - 1).min() > 1e-6)
         << diagnosis_mark << line("value", "some features are as they were, at positions 3 to 7") << about(pairing)
-        << (arma::abs(turned - 1).max() < 1e-12 ? likely_mistake("rope_not_turned") : "");
+        << (arma::abs(turned - 1).max() < 1e-12 ? likely_mistake("rope_not_turned") : "")
+        << (only_slice_zero_differs(turned, X) ? likely_mistake("rope_first_slice_only") : "")
+        << (as_from_zero ? likely_mistake("first_position_ignored") : "");
   }
 }
 
@@ -214,7 +257,8 @@ TEST(ApplyRope, KeepsTheLengthOfEveryToken) {
   for (const RopePairing pairing : both_pairings) {
     const arma::cube turned = apply_rope(X, pairing);
     ASSERT_THAT(turned, HasShape({{"L", 5}, {"D", 6}, {"N", 4}}));
-    EXPECT_THAT(arma::cube(arma::sum(arma::square(turned), 1)), IsNear(wanted, {"L", "1", "N"}))
+    const arma::cube squared_lengths = arma::sum(arma::square(turned), 1);
+    EXPECT_THAT(squared_lengths, IsNear(wanted, {"L", "1", "N"}))
         << about(pairing, "these are the squared lengths of the rows: turning changes none");
   }
 }
@@ -244,7 +288,8 @@ TEST(ApplyRope, GivesEqualTokensAScoreForEachDistance) {
     ASSERT_THAT(turned, HasShape({{"L", 6}, {"D", 8}, {"N", 2}}));
     const arma::cube scores = naive_scores(turned, turned);
     const arma::cube inner = scores.tube(0, 0, 4, 4);
-    EXPECT_THAT(arma::cube(scores.tube(1, 1, 5, 5)), IsNear(inner, scores_axes))
+    const arma::cube scores_one_further_on = scores.tube(1, 1, 5, 5);
+    EXPECT_THAT(scores_one_further_on, IsNear(inner, scores_axes))
         << about(pairing, "all tokens are equal: row and column one further on must be the same score");
   }
 }
@@ -254,7 +299,8 @@ TEST(ApplyRope, GoesOnWhereAnEarlierCallStopped) {
   for (const RopePairing pairing : both_pairings) {
     const arma::cube all = apply_rope(X, pairing);
     ASSERT_THAT(all, HasShape({{"L", 9}, {"D", 6}, {"N", 4}}));
-    EXPECT_THAT(apply_rope(arma::cube(X.rows(5, 8)), pairing, 5), IsNear(arma::cube(all.rows(5, 8)), rope_axes))
+    const arma::cube last_rows = X.rows(5, 8);
+    EXPECT_THAT(apply_rope(last_rows, pairing, 5), IsNear(arma::cube(all.rows(5, 8)), rope_axes))
         << about(pairing, "rows 5 to 8 alone, with first_position 5, must come out as in the whole");
   }
 }
@@ -266,7 +312,8 @@ TEST(ApplyRope, TurnsEverySliceByItself) {
     ASSERT_THAT(together, HasShape({{"L", 5}, {"D", 6}, {"N", 4}}));
     for (uword n = 0; n < X.n_slices; ++n) {
       const arma::cube alone = apply_rope(arma::cube(X.slices(n, n)), pairing, 2);
-      EXPECT_THAT(arma::cube(together.slices(n, n)), IsNear(alone, rope_axes))
+      const arma::cube one_slice_of_all = together.slices(n, n);
+      EXPECT_THAT(one_slice_of_all, IsNear(alone, rope_axes))
           << about(pairing, "this is slice " + std::to_string(n) + "; alone it gives what is wanted");
     }
   }
@@ -277,21 +324,24 @@ TEST(ApplyRope, ExchangesItsPairingsWithTheOrderOfTheColumns) {
   const arma::uvec order = even_then_odd(6, 1);
   const arma::cube interleaved = apply_rope(X, RopePairing::interleaved);
   ASSERT_THAT(interleaved, HasShape({{"L", 5}, {"D", 6}, {"N", 4}}));
-  EXPECT_THAT(apply_rope(columns(X, order), RopePairing::half_split), IsNear(columns(interleaved, order), rope_axes))
+  const arma::cube reordered = columns(X, order);
+  EXPECT_THAT(apply_rope(reordered, RopePairing::half_split), IsNear(columns(interleaved, order), rope_axes))
       << note("columns 0 2 4 1 3 5 with half_split must give those columns of what interleaved gives");
 }
 
 TEST(ApplyRope, EqualsPyTorch) {
   const GoldenCase golden = load_golden("rope");
   for (const RopePairing pairing : both_pairings) {
-    EXPECT_THAT(apply_rope(golden.cube("X"), pairing), Matches(golden.expected(name_of(pairing)))) << about(pairing);
+    EXPECT_THAT(apply_rope(golden.cube("X"), pairing), Matches(turned_by_pytorch(golden, name_of(pairing))))
+        << about(pairing);
   }
 }
 
 TEST(ApplyRope, EqualsPyTorchFromALaterPosition) {
   const GoldenCase golden = load_golden("rope");
   for (const RopePairing pairing : both_pairings) {
-    EXPECT_THAT(apply_rope(golden.cube("X"), pairing, 7), Matches(golden.expected(name_of(pairing) + "_later")))
+    EXPECT_THAT(apply_rope(golden.cube("X"), pairing, 7),
+                Matches(turned_by_pytorch(golden, name_of(pairing) + "_later")))
         << about(pairing, "first_position is 7");
   }
 }
@@ -299,7 +349,8 @@ TEST(ApplyRope, EqualsPyTorchFromALaterPosition) {
 TEST(ApplyRope, EqualsPyTorchWithAnotherBase) {
   const GoldenCase golden = load_golden("rope");
   for (const RopePairing pairing : both_pairings) {
-    EXPECT_THAT(apply_rope(golden.cube("X"), pairing, 0, 50), Matches(golden.expected(name_of(pairing) + "_base")))
+    EXPECT_THAT(apply_rope(golden.cube("X"), pairing, 0, 50),
+                Matches(turned_by_pytorch(golden, name_of(pairing) + "_base")))
         << about(pairing, "base is 50");
   }
 }
@@ -309,18 +360,19 @@ TEST(ApplyRope, EqualsTheDefinitionForOtherSizes) {
     uword L, D, N, first;
     double base;
   };
-  for (const Sizes& n : {Sizes{3, 8, 2, 0, 10000},
-                         {7, 2, 3, 4, 10000},
-                         {1, 6, 5, 13, 10000},
-                         {70, 4, 2, 0, 10000},
-                         {2, 64, 3, 1, 500000},
-                         {4, 10, 1, 2, 0.5},
-                         {3, 6, 2, 1, 1},
-                         {1, 2, 1, 0, 10000}}) {
-    const arma::cube X = normal(n.L, n.D, n.N);
+  for (const auto& [L, D, N, first_position, base] : {Sizes{3, 8, 2, 0, 10000},
+                                                      {7, 2, 3, 4, 10000},
+                                                      {1, 6, 5, 13, 10000},
+                                                      {70, 4, 2, 0, 10000},
+                                                      {2, 64, 3, 1, 500000},
+                                                      {4, 10, 1, 2, 0.5},
+                                                      {3, 6, 2, 1, 1},
+                                                      {1, 2, 1, 0, 10000}}) {
+    const arma::cube X = normal(L, D, N);
     for (const RopePairing pairing : both_pairings) {
-      EXPECT_THAT(apply_rope(X, pairing, n.first, n.base), IsNear(naive_rope(X, pairing, n.first, n.base), rope_axes))
-          << about(pairing, "first_position is " + std::to_string(n.first) + ", base " + std::to_string(n.base));
+      EXPECT_THAT(apply_rope(X, pairing, first_position, base),
+                  IsNear(naive_rope(X, pairing, first_position, base), rope_axes))
+          << about(pairing, "first_position is " + std::to_string(first_position) + ", base " + std::to_string(base));
     }
   }
 }
@@ -329,7 +381,7 @@ TEST(ApplyRope, StaysExactFarFromZeroAndAfterAHundredThousandTokens) {
   const GoldenCase golden = load_golden("rope");
   for (const RopePairing pairing : both_pairings) {
     EXPECT_THAT(apply_rope(1e6 * golden.cube("X"), pairing, 100000),
-                Matches(golden.expected(name_of(pairing) + "_far")))
+                Matches(turned_by_pytorch(golden, name_of(pairing) + "_far")))
         << about(pairing, "first_position is 100000");
   }
 }
@@ -345,9 +397,11 @@ TEST(ApplyRope, KeepsANaNInItsPair) {
 
 TEST(ApplyRope, StartsAfreshAtEveryCall) {
   const arma::cube X = normal(5, 6, 4);
-  const auto same = [&](RopePairing pairing, uword first, double base) {
-    EXPECT_THAT(apply_rope(X, pairing, first, base), IsNear(naive_rope(X, pairing, first, base), rope_axes))
-        << about(pairing, "there were calls with other arguments before; nothing of them may be left");
+  const auto same = [&](RopePairing pairing, uword first_position, double base) {
+    EXPECT_THAT(apply_rope(X, pairing, first_position, base),
+                IsNear(naive_rope(X, pairing, first_position, base), rope_axes))
+        << about(pairing, "first_position is " + std::to_string(first_position) + ", base " + std::to_string(base) +
+                              "; there were calls with other arguments before, and nothing of them may be left");
   };
   same(RopePairing::interleaved, 0, 10000);
   same(RopePairing::interleaved, 3, 10000);
@@ -370,14 +424,19 @@ TEST(ApplyRope, LeavesXAsItWas) {
 TEST(ToHalfSplit, KeepsTheShapes) {
   const Linear converted = to_half_split(Linear(5, 18), 3);
   EXPECT_THAT(converted.weight, HasShape({{"in", 5}, {"out", 18}}));
-  EXPECT_THAT(arma::mat(converted.bias), HasShape({{"1", 1}, {"out", 18}}));
+  EXPECT_THAT(converted.bias, HasShape({{"1", 1}, {"out", 18}}));
 }
 
 TEST(ToHalfSplit, GivesTheTwelveColumnsWorkedByHand) {
   const GoldenCase golden = load_golden("by_hand");
-  const Linear converted = to_half_split(projection(golden), 2);
-  ASSERT_THAT(converted.weight, Matches(golden.expected("converted.weight")));
-  EXPECT_THAT(arma::mat(converted.bias), Matches(golden.expected("converted.bias")));
+  const Linear proj = projection(golden);
+  const arma::mat converted = to_half_split(proj, 2).weight;
+  ASSERT_THAT(converted, HasShape({{"in", 2}, {"out", 12}}));
+  arma::mat head_1 = converted.tail_cols(6);
+  head_1.each_col() -= arma::vec(proj.weight.col(0));
+  ASSERT_THAT(to_half_split(proj, 2).weight, Matches(golden.expected("converted.weight")))
+      << (head_1.is_zero() ? likely_mistake("convert_places_of_one_head") : "");
+  EXPECT_THAT(to_half_split(proj, 2).bias, Matches(golden.expected("converted.bias")));
 }
 
 TEST(ToHalfSplit, LeavesAllScoresAsTheyWere) {
@@ -386,7 +445,7 @@ TEST(ToHalfSplit, LeavesAllScoresAsTheyWere) {
   const Linear query_proj(7, H * D), key_proj(7, H * D);
   const Linear half_query = to_half_split(query_proj, H), half_key = to_half_split(key_proj, H);
   ASSERT_THAT(half_query.weight, HasShape({{"in", 7}, {"out", H * D}}));
-  ASSERT_THAT(arma::mat(half_query.bias), HasShape({{"1", 1}, {"out", H * D}}));
+  ASSERT_THAT(half_query.bias, HasShape({{"1", 1}, {"out", H * D}}));
   const auto scores = [&](const Linear& query, const Linear& key, RopePairing pairing) {
     const auto heads = [&](const Linear& proj) {
       return naive_rope(naive_split_heads(naive_linear(X, proj.weight, proj.bias), H), pairing);
@@ -403,9 +462,10 @@ TEST(ToHalfSplit, LeavesAllScoresAsTheyWere) {
 TEST(ToHalfSplit, EqualsPyTorch) {
   for (const auto& [name, num_heads] : {std::pair<const char*, uword>{"conversion", 3}, {"conversion_square", 2}}) {
     const GoldenCase golden = load_golden(name);
-    const Linear converted = to_half_split(projection(golden), num_heads);
-    ASSERT_THAT(converted.weight, Matches(golden.expected("converted.weight")));
-    EXPECT_THAT(arma::mat(converted.bias), Matches(golden.expected("converted.bias")));
+    const Linear proj = projection(golden);
+    const std::string heads = note("num_heads is " + std::to_string(num_heads));
+    ASSERT_THAT(to_half_split(proj, num_heads).weight, Matches(golden.expected("converted.weight"))) << heads;
+    EXPECT_THAT(to_half_split(proj, num_heads).bias, Matches(golden.expected("converted.bias"))) << heads;
   }
 }
 
@@ -425,12 +485,16 @@ TEST(ToHalfSplit, EqualsTheDefinitionForOtherSizes) {
   struct Sizes {
     uword in, D, H;
   };
-  for (const Sizes& n : {Sizes{3, 8, 2}, {6, 10, 1}, {1, 6, 5}, {2, 64, 3}, {70, 4, 6}}) {
-    const Linear interleaved(n.in, n.H * n.D);
-    const arma::uvec order = even_then_odd(n.D, n.H);
-    const Linear converted = to_half_split(interleaved, n.H);
-    ASSERT_THAT(converted.weight, IsNear(arma::mat(interleaved.weight.cols(order)), weight_axes));
-    EXPECT_THAT(arma::mat(converted.bias), IsNear(arma::mat(interleaved.bias.cols(order)), {"1", "out"}));
+  for (const auto& [in, D, num_heads] : {Sizes{3, 8, 2}, {6, 10, 1}, {1, 6, 5}, {2, 64, 3}, {70, 4, 6}}) {
+    const Linear interleaved(in, num_heads * D);
+    const arma::uvec order = even_then_odd(D, num_heads);
+    const std::string heads = note("num_heads is " + std::to_string(num_heads));
+    ASSERT_THAT(to_half_split(interleaved, num_heads).weight,
+                IsNear(arma::mat(interleaved.weight.cols(order)), weight_axes))
+        << heads;
+    EXPECT_THAT(to_half_split(interleaved, num_heads).bias,
+                IsNear(arma::mat(interleaved.bias.cols(order)), {"1", "out"}))
+        << heads;
   }
 }
 
@@ -445,47 +509,48 @@ TEST(ToHalfSplit, LeavesItsArgumentAsItWas) {
   const Linear before = interleaved;
   to_half_split(interleaved, 2);
   EXPECT_THAT(interleaved.weight, IsNear(before.weight, weight_axes)) << note("to_half_split changed its argument");
-  EXPECT_THAT(arma::mat(interleaved.bias), IsNear(arma::mat(before.bias), {"1", "out"}))
-      << note("to_half_split changed its argument");
+  EXPECT_THAT(interleaved.bias, IsNear(before.bias, {"1", "out"})) << note("to_half_split changed its argument");
 }
 
 // ---------------------------------------------------------------------------------------------- alibi_slopes, 14.4
 
 TEST(AlibiSlopes, AreOneForEachHead) {
-  EXPECT_THAT(arma::mat(alibi_slopes(8)), HasShape({{"1", 1}, {"H", 8}}));
+  EXPECT_THAT(alibi_slopes(8), HasShape({{"1", 1}, {"H", 8}}));
   const std::string threw = refusal([] { alibi_slopes(6); });
   ASSERT_TRUE(threw.empty()) << diagnosis_mark << line("threw", threw + ", for 6 heads")
                              << likely_mistake("slopes_power_demanded");
-  EXPECT_THAT(arma::mat(alibi_slopes(6)), HasShape({{"1", 1}, {"H", 6}}));
+  EXPECT_THAT(alibi_slopes(6), HasShape({{"1", 1}, {"H", 6}}));
 }
 
 TEST(AlibiSlopes, GiveTheEightOfThePaper) {
   const arma::mat wanted = {{1.0 / 2, 1.0 / 4, 1.0 / 8, 1.0 / 16, 1.0 / 32, 1.0 / 64, 1.0 / 128, 1.0 / 256}};
-  EXPECT_THAT(arma::mat(alibi_slopes(8)), IsNear(wanted, {"1", "H"}));
+  EXPECT_THAT(alibi_slopes(8), IsNear(wanted, {"1", "H"}));
 }
 
 TEST(AlibiSlopes, GiveTheTwoWorkedByHand) {
-  EXPECT_THAT(arma::mat(alibi_slopes(2)), Matches(load_golden("by_hand").expected("slopes_2")));
+  EXPECT_THAT(alibi_slopes(2), Matches(load_golden("by_hand").expected("slopes_2")));
 }
 
 TEST(AlibiSlopes, EqualPyTorchForPowersOfTwo) {
   const GoldenCase golden = load_golden("alibi");
   for (const uword H : {4U, 16U, 1U, 2U, 8U}) {
-    EXPECT_THAT(arma::mat(alibi_slopes(H)), Matches(golden.expected("slopes_" + std::to_string(H))));
+    EXPECT_THAT(alibi_slopes(H), Matches(golden.expected("slopes_" + std::to_string(H))))
+        << note("H is " + std::to_string(H));
   }
 }
 
 TEST(AlibiSlopes, EqualPyTorchForOtherNumbersOfHeads) {
   const GoldenCase golden = load_golden("alibi");
-  for (const uword H : {3U, 5U, 6U, 12U}) {
-    EXPECT_THAT(arma::mat(alibi_slopes(H)), Matches(golden.expected("slopes_" + std::to_string(H))));
+  for (const uword H : {6U, 12U, 3U, 5U}) {  // first those that tell the mistakes apart
+    EXPECT_THAT(alibi_slopes(H), Matches(golden.expected("slopes_" + std::to_string(H))))
+        << note("H is " + std::to_string(H));
   }
 }
 
 TEST(AlibiSlopes, AllDifferAndLieBetweenZeroAndOne) {
   for (const uword H : {7U, 20U, 40U, 71U, 112U}) {
     const arma::rowvec slopes = alibi_slopes(H);
-    ASSERT_THAT(arma::mat(slopes), HasShape({{"1", 1}, {"H", H}}));
+    ASSERT_THAT(slopes, HasShape({{"1", 1}, {"H", H}}));
     const arma::rowvec sorted = arma::sort(slopes);
     EXPECT_TRUE(sorted.min() > 0 && sorted.max() < 1 && arma::diff(sorted).min() > 1e-6)
         << diagnosis_mark
@@ -507,7 +572,8 @@ TEST(AlibiBias, IsZeroForAQueryAndItsOwnKey) {
   const arma::cube bias = alibi_bias(4, 3, 5);
   ASSERT_THAT(bias, HasShape({{"L (queries)", 3}, {"S (keys)", 5}, {"H", 4}}));
   for (uword i = 0; i < 3; ++i) {
-    EXPECT_THAT(arma::cube(bias.tube(i, i + 2)), IsNear(zeros(1, 1, 4), bias_axes))
+    const arma::cube bias_of_own_key = bias.tube(i, i + 2);
+    EXPECT_THAT(bias_of_own_key, IsNear(zeros(1, 1, 4), bias_axes))
         << note("query " + std::to_string(i) + " of 3 stands at position " + std::to_string(i + 2) + " of 5 keys");
   }
 }
@@ -533,17 +599,15 @@ TEST(AlibiBias, EqualsTheDefinitionForOtherSizes) {
   struct Sizes {
     uword H, L, S;
   };
-  for (const Sizes& n : {Sizes{4, 3, 6}, {5, 6, 2}, {2, 1, 70}, {3, 70, 4}, {8, 5, 1}, {1, 1, 1}}) {
-    const arma::rowvec slopes = alibi_slopes(n.H);
-    arma::cube wanted(n.L, n.S, n.H);
-    for (uword i = 0; i < n.L; ++i) {
-      for (uword j = 0; j < n.S; ++j) {
-        for (uword h = 0; h < n.H; ++h) {
-          wanted(i, j, h) = slopes(h) * (number(j) - number(n.S) + number(n.L) - number(i));
-        }
+  for (const auto& [H, L, S] : {Sizes{4, 3, 6}, {5, 6, 2}, {2, 1, 70}, {3, 70, 4}, {8, 5, 1}, {1, 1, 1}}) {
+    const arma::rowvec slopes = alibi_slopes(H);
+    arma::cube wanted(L, S, H);
+    for (uword i = 0; i < L; ++i) {
+      for (uword j = 0; j < S; ++j) {
+        for (uword h = 0; h < H; ++h) wanted(i, j, h) = slopes(h) * (number(j) - number(S) + number(L) - number(i));
       }
     }
-    EXPECT_THAT(alibi_bias(n.H, n.L, n.S), IsNear(wanted, bias_axes));
+    EXPECT_THAT(alibi_bias(H, L, S), IsNear(wanted, bias_axes));
   }
 }
 
@@ -577,17 +641,18 @@ TEST(SinusoidalPositions, RejectSizesOfZero) {
 
 TEST(SinusoidalPositions, RejectAnOddWidth) {
   for (const uword E : {7U, 1U}) {
-    const auto call = [=] { sinusoidal_positions(5, E); };
-    ASSERT_FALSE(refusal(call).empty()) << diagnosis_mark << line("threw", "nothing, for E = " + std::to_string(E))
-                                        << likely_mistake("sinusoid_odd_accepted");
-    EXPECT_PRED_FORMAT1(RejectsArgument("E", {std::to_string(E), "2"}), call);
+    const RejectsArgument rejects("E", {std::to_string(E), "2"});
+    EXPECT_PRED_FORMAT1(RejectsOrNames(rejects, likely_mistake("sinusoid_odd_accepted")), [=] {
+      sinusoidal_positions(5, E);
+    }) << note("E is " + std::to_string(E));
   }
 }
 
 TEST(ApplyRope, RejectsSizesOfZero) {
   for (const arma::SizeCube size : {arma::SizeCube(0, 6, 4), arma::SizeCube(5, 0, 4), arma::SizeCube(5, 6, 0)}) {
-    EXPECT_PRED_FORMAT1(RejectsArgument("X", {shape_text(arma::cube(size))}),
-                        [=] { apply_rope(arma::cube(size), RopePairing::interleaved); });
+    const arma::cube X(size);
+    EXPECT_PRED_FORMAT1(RejectsArgument("X", {shape_text(X)}), [=] { apply_rope(X, RopePairing::interleaved); })
+        << note("X is " + shape_text(X));
   }
   EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 0 x 0"}), [] { apply_rope(arma::cube(), RopePairing::half_split); });
 }
@@ -595,10 +660,10 @@ TEST(ApplyRope, RejectsSizesOfZero) {
 TEST(ApplyRope, RejectsAnOddNumberOfColumns) {
   for (const RopePairing pairing : both_pairings) {
     for (const uword D : {7U, 1U}) {
-      const auto call = [=] { apply_rope(zeros(4, D, 6), pairing); };
-      ASSERT_FALSE(refusal(call).empty()) << diagnosis_mark << line("threw", "nothing, for D = " + std::to_string(D))
-                                          << about(pairing) << likely_mistake("rope_odd_accepted");
-      EXPECT_PRED_FORMAT1(RejectsArgument("X", {std::to_string(D), "2"}), call);
+      const arma::cube X = zeros(4, D, 6);
+      const RejectsArgument rejects("X", {std::to_string(D), "2"});
+      EXPECT_PRED_FORMAT1(RejectsOrNames(rejects, likely_mistake("rope_odd_accepted")), [=] { apply_rope(X, pairing); })
+          << about(pairing, "X is " + shape_text(X));
     }
   }
 }
@@ -606,10 +671,9 @@ TEST(ApplyRope, RejectsAnOddNumberOfColumns) {
 TEST(ApplyRope, RejectsABaseThatIsNoNumberAboveZero) {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const double base : {0.0, -10000.0, infinity, -infinity, std::numeric_limits<double>::quiet_NaN()}) {
-    const auto call = [=] { apply_rope(zeros(5, 6, 4), RopePairing::interleaved, 0, base); };
-    ASSERT_FALSE(refusal(call).empty()) << diagnosis_mark << line("threw", "nothing, for base " + std::to_string(base))
-                                        << likely_mistake("rope_base_accepted");
-    EXPECT_PRED_FORMAT1(RejectsArgument("base", {}), call);
+    EXPECT_PRED_FORMAT1(RejectsOrNames(RejectsArgument("base", {}), likely_mistake("rope_base_accepted")), [=] {
+      apply_rope(zeros(5, 6, 4), RopePairing::interleaved, 0, base);
+    }) << note("base is " + std::to_string(base));
   }
   EXPECT_PRED_FORMAT1(RejectsArgument("base", {"-3"}),
                       [] { apply_rope(zeros(5, 6, 4), RopePairing::half_split, 0, -3); });
@@ -617,18 +681,17 @@ TEST(ApplyRope, RejectsABaseThatIsNoNumberAboveZero) {
 
 TEST(ToHalfSplit, RejectsHeadsThatDoNotDivideTheColumns) {
   for (const uword num_heads : {5U, 4U, 24U}) {
-    EXPECT_PRED_FORMAT1(RejectsArgument("interleaved", {"18"}), [=] { to_half_split(Linear(5, 18), num_heads); });
+    EXPECT_PRED_FORMAT1(RejectsArgument("interleaved", {"18"}), [=] { to_half_split(Linear(5, 18), num_heads); })
+        << note("num_heads is " + std::to_string(num_heads));
   }
 }
 
 TEST(ToHalfSplit, RejectsHeadsOfOddWidth) {
   for (const uword num_heads : {2U, 6U, 18U}) {  // D = 9, 3 and 1
-    const auto call = [=] { to_half_split(Linear(5, 18), num_heads); };
-    ASSERT_FALSE(refusal(call).empty()) << diagnosis_mark
-                                        << line("threw",
-                                                "nothing, for 18 columns and " + std::to_string(num_heads) + " heads")
-                                        << likely_mistake("convert_odd_head_accepted");
-    EXPECT_PRED_FORMAT1(RejectsArgument("interleaved", {"18"}), call);
+    const RejectsArgument rejects("interleaved", {"18"});
+    EXPECT_PRED_FORMAT1(RejectsOrNames(rejects, likely_mistake("convert_odd_head_accepted")), [=] {
+      to_half_split(Linear(5, 18), num_heads);
+    }) << note("num_heads is " + std::to_string(num_heads));
   }
 }
 

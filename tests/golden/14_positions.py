@@ -124,6 +124,9 @@ def rope_mistakes(X, pairing, first, base=10000.0):
     yield "rope_added", X + (sinusoid(right) if pairing == "interleaved" else torch.cat((sin, cos), dim=-1))
     slices = torch.arange(B * H, dtype=DOUBLE).view(B, H, 1, 1)
     yield "rope_slices_continued", turned(right + L * slices * speeds(D, base))
+    if pairing == "half_split":
+        mirrored = b.flip(-1)  # the partner of p is D - 1 - p
+        yield "rope_mirrored", together(a * cos - mirrored * sin, (a * sin + mirrored * cos).flip(-1), pairing)
     first_only = X.clone()
     first_only[0, 0] = turned(right)[0, 0]
     yield "rope_first_slice_only", first_only
@@ -162,6 +165,7 @@ def add_conversion(case, weight, bias, heads):
     mistake("across_heads", lambda w: permute(w, 1))
     mistake("nothing", lambda w: w)
     mistake("first_head_only", lambda w: torch.cat((permute(w, heads)[: len(w) // heads], w[len(w) // heads :])))
+    mistake("heads_alike", lambda w: permute(w, heads)[: len(w) // heads].repeat(heads, 1))
     mistake("odd_first", lambda w: torch.roll(permute(w, heads).view(heads, 2, -1), 1, 1).reshape(w.shape))
     case.add_mistake("convert_bias_forgotten", **{"converted.bias": bias})
     if weight.shape[0] == weight.shape[1]:
@@ -192,7 +196,9 @@ def wrong_slopes(heads):
     yield "one_formula", 2.0 ** (-8 * numbers / heads)
     yield "next_power", slopes_of(2 * power if power < heads else power)[:heads]
     yield "consecutive", torch.cat((slopes_of(power), more[: heads - power]))
-    yield "even_ones", torch.cat((slopes_of(power), more[1::2][: heads - power]))
+    if heads - power != 1:  # one that is added cannot tell these two apart
+        yield "even_ones", torch.cat((slopes_of(power), more[1::2][: heads - power]))
+        yield "power_not_doubled", torch.cat((slopes_of(power), 2.0 ** (-8 * (2 * count(heads - power) + 1) / power)))
     ratio = slopes_of(power)[0]
     yield "going_on", ratio**numbers
     yield "sorted", slopes_of(heads).sort(descending=True).values
@@ -201,6 +207,10 @@ def wrong_slopes(heads):
         if power == heads > 1:
             yield "half_power", torch.cat((slopes_of(heads // 2), slopes_of(heads)[0::2]))
     yield "negative", -slopes_of(heads)
+    yield "growing", 1 / slopes_of(heads)
+    yield "went_round", torch.full((heads,), math.inf, dtype=DOUBLE)
+    added = 2.0 ** -((8 // (2 * power)) * (2 * count(heads - power) + 1))
+    yield "whole_eight", torch.cat((2.0 ** -((8 // power) * (1 + count(power))), added))
 
 
 def add_slopes(case, heads):
