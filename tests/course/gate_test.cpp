@@ -41,22 +41,31 @@ TEST(Gate, TakesAStubThatPassesNothing) {
 }
 
 TEST(Gate, TakesAMistakeThatIsRejectedAndNamed) {
-  EXPECT_THAT(judge_mistake(find_lesson(planted, "91"), "right", programs / "mutant_91_right"), IsEmpty());
+  EXPECT_THAT(judge_mistake(find_lesson(planted, "91"), "right", programs / "mutants_91"), IsEmpty());
+}
+
+TEST(Gate, TakesAMistakeThatIsAProgramOfItsOwn) {
+  EXPECT_THAT(judge_mistake(find_lesson(planted, "91"), "alone", programs / "mutant_91_alone"), IsEmpty());
+}
+
+TEST(Gate, RefusesAMistakeThatTheProgramDoesNotHold) {
+  EXPECT_THAT(judge_mistake(find_lesson(planted, "91"), "alone", programs / "mutants_91"),
+              Contains(HasSubstr("passes all checks")));
 }
 
 TEST(Gate, RefusesAMistakeThatPasses) {
-  EXPECT_THAT(judge_mistake(find_lesson(planted, "91"), "passes", programs / "mutant_91_passes"),
+  EXPECT_THAT(judge_mistake(find_lesson(planted, "91"), "passes", programs / "mutants_91"),
               Contains(HasSubstr("passes all checks")));
 }
 
 TEST(Gate, RefusesAMistakeThatIsTakenForAnother) {
-  const Problems problems = judge_mistake(find_lesson(planted, "91"), "misnamed", programs / "mutant_91_misnamed");
+  const Problems problems = judge_mistake(find_lesson(planted, "91"), "misnamed", programs / "mutants_91");
   EXPECT_THAT(problems, Contains(HasSubstr("no failure says \"the last element was squared\"")));
   EXPECT_THAT(problems, Contains(HasSubstr("is taken for other")));
 }
 
 TEST(Gate, RefusesAMistakeThatNobodyNames) {
-  EXPECT_THAT(judge_mistake(find_lesson(planted, "91"), "unnamed", programs / "mutant_91_unnamed"),
+  EXPECT_THAT(judge_mistake(find_lesson(planted, "91"), "unnamed", programs / "mutants_91"),
               Contains(HasSubstr("no failure says \"every element was negated\"")));
 }
 

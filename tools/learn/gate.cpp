@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "learn/answers.hpp"
+#include "learn/mutants.hpp"
 #include "learn/process.hpp"
 #include "learn/text.hpp"
 
@@ -46,14 +47,15 @@ std::string path_below(const fs::path& root, const fs::path& file) { return fs::
 
 // ------------------------------------------------------------------------------------------ running the checks
 
-/// Runs a program of checks and reads its report.
+/// Runs a program of checks, with a mistake chosen or none, and reads its report.
 /// @throws std::runtime_error when it gives none.
-json run_checks(const fs::path& program) {
+json run_checks(const fs::path& program, const std::string& mistake = "") {
   const fs::path folder = fs::temp_directory_path();
   const std::string stem = "attn-gate-" + std::to_string(getpid());
   const fs::path report = folder / (stem + ".json");
   const fs::path output = folder / (stem + ".txt");
-  const int exit_code = run({program.string(), "--report=" + report.string()}, folder, output);
+  const std::string choice = chosen_mistake + ("=" + mistake);
+  const int exit_code = run({"env", choice, program.string(), "--report=" + report.string()}, folder, output);
   std::error_code ignored;
   if (exit_code != 0 && exit_code != 1) {
     const std::string printed = fs::exists(output) ? read_file(output) : "";
@@ -338,22 +340,6 @@ Problems judge_stub(const Lesson& lesson, const fs::path& program) {
   return problems;
 }
 
-std::string mutate(const Lesson& lesson, const std::string& id) {
-  const auto mistakes = lesson.mistakes();
-  const Mistake* mistake = find_mistake(mistakes, id);
-  if (mistake == nullptr) {
-    throw std::runtime_error(path_below(lesson.root, lesson.mistakes_file()) + " has no mistake " + id);
-  }
-  const fs::path file = lesson.solution_folder() / mistake->file;
-  std::string text = read_file(file);
-  const std::size_t count = occurrences(text, mistake->find);
-  if (count != 1) {
-    throw std::runtime_error("mistake " + id + " of " + lesson.name + ": its \"find\" occurs " + std::to_string(count) +
-                             " times in " + path_below(lesson.root, file) + ", expected exactly once");
-  }
-  return text.replace(text.find(mistake->find), mistake->find.size(), mistake->replace);
-}
-
 Problems judge_mistake(const Lesson& lesson, const std::string& id, const fs::path& program) {
   Problems problems;
   try {
@@ -363,7 +349,7 @@ Problems judge_mistake(const Lesson& lesson, const std::string& id, const fs::pa
   }
   const auto mistakes = lesson.mistakes();
   const Mistake& mistake = *find_mistake(mistakes, id);
-  const json report = run_checks(program);
+  const json report = run_checks(program, id);
   if (report.at("passed") == report.at("total")) return {"the mistake " + id + " passes all checks: none rejects it"};
   if (!mistake.named) return problems;
 

@@ -15,13 +15,9 @@ using Problems = std::vector<std::string>;
 /// The stub: `program` runs, fails, and passes not one check. Its TODOs are the tasks of hints.md.
 Problems judge_stub(const course::Lesson& lesson, const std::filesystem::path& program);
 
-/// A mistake: its `find` occurs once, and `program` (the solution with that edit) is rejected by a failure that says
-/// its own sentence and no other mistake's.
+/// A mistake: its `find` occurs once, and `program` (the solution with that edit, alone or to choose) is rejected by a
+/// failure that says its own sentence and no other mistake's.
 Problems judge_mistake(const course::Lesson& lesson, const std::string& id, const std::filesystem::path& program);
-
-/// The solution with one mistake made, as the text of its file.
-/// @throws std::runtime_error when there is no such mistake, or `find` does not occur exactly once.
-std::string mutate(const course::Lesson& lesson, const std::string& id);
 
 /// The golden file: made by PyTorch for this lesson, every array whole, and its mistakes the catalogue's.
 Problems judge_golden(const course::Lesson& lesson);

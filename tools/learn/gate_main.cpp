@@ -9,6 +9,7 @@
 
 #include "learn/gate.hpp"
 #include "learn/lesson.hpp"
+#include "learn/mutants.hpp"
 #include "learn/verify.hpp"
 
 namespace {
@@ -26,14 +27,16 @@ int report(const gate::Problems& problems) {
 class Gate {
  public:
   Gate(CLI::App& app, const fs::path& root, int& result) : app_(app), root_(root), result_(result) {
-    add("stub", "its stubs fail, and pass no check", false, "--program",
+    add("stub", "its stubs fail, and pass no check", nullptr, "--program",
         [this](const Lesson& lesson) { return gate::judge_stub(lesson, fs::absolute(file_)); });
-    add("mistake", "a mistake is rejected and named", true, "--program",
-        [this](const Lesson& lesson) { return gate::judge_mistake(lesson, id_, fs::absolute(file_)); });
-    add("golden", "its golden values are whole", false, nullptr, gate::judge_golden);
-    add("chapter", "its chapter, hints, interview, sizes and links", false, nullptr, gate::judge_chapter);
-    add("mutate", "writes the solution's file with one mistake made", true, "--output",
-        [this](const Lesson& lesson) { return mutate(lesson); });
+    add("mistake", "a mistake is rejected and named", "id", "--program",
+        [this](const Lesson& lesson) { return gate::judge_mistake(lesson, name_, fs::absolute(file_)); });
+    add("golden", "its golden values are whole", nullptr, nullptr, gate::judge_golden);
+    add("chapter", "its chapter, hints, interview, sizes and links", nullptr, nullptr, gate::judge_chapter);
+    add("mutate", "writes the solution's file with one mistake made", "id", "--output",
+        [this](const Lesson& lesson) { return write(gate::mutate(lesson, name_)); });
+    add("mutate-all", "writes a file of the solution with its mistakes to choose from", "solution", "--output",
+        [this](const Lesson& lesson) { return write(gate::mutate_all(lesson, name_)); });
     app.add_subcommand("house", "what holds of the course as a whole")->callback([this] {
       result_ = report(gate::judge_house(root_));
     });
@@ -41,16 +44,15 @@ class Gate {
 
  private:
   template <typename Judge>
-  void add(const char* what, const char* promise, bool with_id, const char* with_file, Judge judge) {
+  void add(const char* what, const char* promise, const char* with_name, const char* with_file, Judge judge) {
     CLI::App& one = *app_.add_subcommand(what, promise);
     one.add_option("lesson", lesson_)->required();
-    if (with_id) one.add_option("id", id_)->required();
+    if (with_name != nullptr) one.add_option(with_name, name_)->required();
     if (with_file != nullptr) one.add_option(with_file, file_)->required();
     one.callback([this, judge] { result_ = report(judge(attn::course::find_lesson(root_, lesson_))); });
   }
 
-  gate::Problems mutate(const Lesson& lesson) const {
-    const std::string text = gate::mutate(lesson, id_);
+  gate::Problems write(const std::string& text) const {
     fs::create_directories(fs::path(file_).parent_path());
     // An unchanged mutant keeps its time, so that it is not compiled again.
     if (!fs::exists(file_) || attn::course::read_file(file_) != text) std::ofstream(file_) << text;
@@ -61,7 +63,7 @@ class Gate {
   const fs::path& root_;
   int& result_;
   std::string lesson_;
-  std::string id_;
+  std::string name_;
   std::string file_;
 };
 

@@ -139,7 +139,7 @@ std::vector<Mistake> Lesson::mistakes() const {
     for (const auto& entry : catalogue.at("mistakes")) {
       mistakes.push_back({entry.at("id"), entry.at("says"), entry.at("file"), entry.at("find"), entry.at("replace"),
                           entry.value("also", std::vector<std::string>{}), entry.value("named", true),
-                          entry.value("why", "")});
+                          entry.value("why", ""), entry.value("alone", false)});
     }
   } catch (const nlohmann::json::exception& error) {
     throw std::runtime_error(mistakes_file().string() + ": " + error.what());

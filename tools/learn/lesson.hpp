@@ -19,6 +19,7 @@ struct Mistake {
   std::vector<std::string> also;  ///< ids of other mistakes whose sentences are true of this one too
   bool named = true;              ///< false: values alone cannot tell it; `why` says why
   std::string why;
+  bool alone = false;  ///< true: the edit is not within one function's body, and the mistake is a program of its own
 };
 
 /// One task of a lesson and its hints, from hints.md.
