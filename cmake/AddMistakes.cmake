@@ -49,7 +49,7 @@ function(_attn_mutate program folder command file)
   add_custom_command(
     OUTPUT ${mutated}
     COMMAND course_gate --root ${arg_ROOT} ${mutate} ${name} ${what} --output ${mutated}
-    DEPENDS ${arg_ROOT}/solutions/${name}/${file} ${catalogue}
+    DEPENDS course_gate ${arg_ROOT}/solutions/${name}/${file} ${catalogue}
     COMMENT "Making mistakes of ${name}: ${what}")
   if(TARGET ${program})
     target_sources(${program} PRIVATE ${mutated})
