@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <armadillo>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,7 @@ namespace {
 using arma::uword;
 
 const double infinity = arma::datum::inf;
+const double nan = arma::datum::nan;
 const std::vector<std::string> row_axes = {"1", "S"};
 const std::vector<std::string> running_axes = {"maximum, sum", "S"};
 const std::vector<std::string> output_axes = {"L", "Dv", "N"};
@@ -50,6 +53,9 @@ arma::mat walk(const arma::rowvec& scores) {
   }
   return running;
 }
+
+/// What stands where in the matrix of a walk.
+const std::string walk_note = note("row 0 is maximum, row 1 is sum, and column t holds them after score t");
 
 /// What a query has that has seen no key.
 PartialAttention nothing_seen(uword L, uword Dv) {
@@ -111,6 +117,16 @@ void expect_part(const PartialAttention& part, const PartialAttention& wanted, c
   expect_part(part, {values, {"L", "Dv+2"}, default_tolerance, {}}, about);
 }
 
+/// Query 2 has NaN for output and sum, whatever its maximum is; the others are as wanted.
+void expect_nan_in_query_2(const PartialAttention& part, PartialAttention wanted, const std::string& likely,
+                           const std::string& about) {
+  wanted.output.row(2).fill(nan);
+  wanted.sum(2) = nan;
+  if (part.maximum.n_elem == wanted.maximum.n_elem) wanted.maximum(2) = part.maximum(2);
+  const bool zero = part.sum.n_elem == wanted.sum.n_elem && part.sum(2) == 0;
+  expect_part(part, wanted, (zero ? likely : "") + about);
+}
+
 /// Leaves Armadillo's generator to the caller.
 template <typename Code>
 void expect_no_random_numbers(const char* function, Code code) {
@@ -127,14 +143,13 @@ void expect_no_random_numbers(const char* function, Code code) {
 
 TEST(AddScore, FollowsTheRowWorkedByHand) {
   const GoldenCase golden = load_golden("running_by_hand");
-  EXPECT_THAT(walk({1, 3, 2}), Matches(golden.expected("running")))
-      << note("column t holds maximum and sum after score t");
+  EXPECT_THAT(walk({1, 3, 2}), Matches(golden.expected("running"))) << walk_note;
 }
 
 TEST(AddScore, BeginsWithAnyScore) {
   for (const double score : {0.0, 5.0, -5.0, 1e4, -1e4, -1e300}) {
-    EXPECT_THAT(walk({score}), IsNear(arma::mat(arma::vec{score, 1}), running_axes))
-        << note("nothing was seen before: the score is the maximum, and the sum is exp(0) = 1");
+    EXPECT_THAT(walk({score}), IsNear(arma::mat(arma::vec{score, 1}), running_axes)) << note(
+        "row 0 is maximum, row 1 is sum; nothing was seen before: the score is the maximum, and the sum is exp(0) = 1");
   }
 }
 
@@ -153,23 +168,23 @@ TEST(AddScore, TakesSingleStepsAsPyTorchDoes) {
 
 TEST(AddScore, EqualsPyTorch) {
   const GoldenCase golden = load_golden("running");
-  EXPECT_THAT(walk(golden.rowvec("scores")), Matches(golden.expected("running")));
+  EXPECT_THAT(walk(golden.rowvec("scores")), Matches(golden.expected("running"))) << walk_note;
 }
 
 TEST(AddScore, EqualsPyTorchWhenScoresRise) {
   const GoldenCase golden = load_golden("running_rising");
-  EXPECT_THAT(walk(golden.rowvec("scores")), Matches(golden.expected("running")));
+  EXPECT_THAT(walk(golden.rowvec("scores")), Matches(golden.expected("running"))) << walk_note;
 }
 
 TEST(AddScore, EqualsPyTorchWhenScoresFall) {
   const GoldenCase golden = load_golden("running_falling");
-  EXPECT_THAT(walk(golden.rowvec("scores")), Matches(golden.expected("running")));
+  EXPECT_THAT(walk(golden.rowvec("scores")), Matches(golden.expected("running"))) << walk_note;
 }
 
 TEST(AddScore, AddsNothingForABlockedScore) {
   const GoldenCase golden = load_golden("running_blocked");
   EXPECT_THAT(walk(golden.rowvec("scores")), Matches(golden.expected("running")))
-      << note("a score of -inf is a blocked key; this row begins with two of them");
+      << walk_note << note("a score of -inf is a blocked key; this row begins with two of them");
 }
 
 TEST(AddScore, DoesNotCareForTheOrder) {
@@ -178,7 +193,7 @@ TEST(AddScore, DoesNotCareForTheOrder) {
   for (const arma::uvec& order : {arma::uvec{4, 3, 2, 1, 0}, arma::uvec{2, 0, 4, 1, 3}, arma::uvec{1, 4, 0, 3, 2}}) {
     const arma::rowvec again = scores.cols(order);
     EXPECT_THAT(arma::mat(walk(again).tail_cols(1)), IsNear(arma::mat(wanted), {"maximum, sum", "1"}))
-        << note("the same scores in another order must give the same maximum and sum");
+        << note("row 0 is maximum, row 1 is sum; the same scores in another order must give the same maximum and sum");
   }
 }
 
@@ -187,7 +202,7 @@ TEST(AddScore, CountsEqualScores) {
   wanted.row(0).fill(-3.5);
   wanted.row(1) = arma::linspace<arma::rowvec>(1, 70, 70);
   EXPECT_THAT(walk(arma::rowvec(70).fill(-3.5)), IsNear(wanted, running_axes))
-      << note("70 times the same score: each adds exp(0) = 1");
+      << note("row 0 is maximum, row 1 is sum; 70 times the same score: each adds exp(0) = 1");
 }
 
 TEST(AddScore, StandsScoresFarFromZero) {
@@ -197,7 +212,7 @@ TEST(AddScore, StandsScoresFarFromZero) {
     arma::mat shifted = wanted;
     shifted.row(0) += shift;
     EXPECT_THAT(walk(scores + shift), IsNear(shifted, running_axes))
-        << note("a number was added to all scores: the maximum follows, the sum stays");
+        << note("row 0 is maximum, row 1 is sum; a number was added to all scores: the maximum follows, the sum stays");
   }
 }
 
@@ -262,12 +277,16 @@ TEST(OnlineSoftmax, StandsScoresFarBelowZero) {
 }
 
 TEST(OnlineSoftmax, HidesNoNaN) {
-  const double nan = arma::datum::nan;
-  for (const arma::rowvec& scores : {arma::rowvec{1, nan, 2}, arma::rowvec{nan, 1, 2}, arma::rowvec{-infinity, nan}}) {
-    EXPECT_TRUE(arma::find_nan(online_softmax(scores)).eval().n_elem == scores.n_elem)
-        << diagnosis_mark << line("value", "a score is NaN, and not every weight of its row is")
+  const auto judge = [](const char* row, const arma::rowvec& scores, const std::string& likely) {
+    const arma::mat weights = online_softmax(scores);
+    const bool zeros = arma::accu(weights != 0) == 0;
+    EXPECT_THAT(weights, IsNear(arma::mat(arma::size(scores)).fill(nan), row_axes))
+        << (zeros ? likely : "") << note(std::string("the scores are ") + row + ": every weight must be NaN")
         << note("a NaN comes from a mistake elsewhere; as zeros, or as numbers, it would go unnoticed");
-  }
+  };
+  judge("{1, NaN, 2}", {1, nan, 2}, likely_mistake("nan_hidden"));
+  judge("{NaN, 1, 2}", {nan, 1, 2}, likely_mistake("nan_hidden"));
+  judge("{-inf, NaN}", {-infinity, nan}, likely_mistake("zeros_by_maximum"));
 }
 
 TEST(OnlineSoftmax, StartsAfreshAtEveryCall) {
@@ -382,6 +401,21 @@ TEST(PartialAttention, StandsScoresFarBelowZero) {
   expect_part(partial_attention(golden.mat("Q"), golden.mat("K"), golden.mat("V")), golden, "part");
 }
 
+TEST(PartialAttention, HidesNoNaN) {
+  arma::mat Q = normal(4, 3);
+  const arma::mat K = normal(6, 3), V = normal(6, 5);
+  Mask mask = ones(4, 6, 1);
+  mask.col(0).zeros();
+  const PartialAttention unmasked = naive_partial(Q, K, V), masked = naive_partial(Q, K, V, mask);
+  Q(2, 1) = nan;
+  expect_nan_in_query_2(partial_attention(Q, K, V), unmasked, likely_mistake("nan_hidden"),
+                        note("query 2 holds a NaN: its output and its sum must be NaN; its maximum may be anything"));
+  expect_nan_in_query_2(
+      partial_attention(Q, K, V, mask), masked, likely_mistake("zeros_by_maximum"),
+      note("query 2 holds a NaN, and key 0 is blocked: its maximum may be -inf, as arma::max may pass "
+           "over NaN, but its output and its sum must be NaN"));
+}
+
 TEST(PartialAttention, LeavesItsArgumentsAsTheyWere) {
   const arma::mat Q = normal(4, 3), K = normal(6, 3), V = normal(6, 5);
   const arma::mat Q_before = Q, K_before = K, V_before = V;
@@ -493,6 +527,23 @@ TEST(Merge, StandsScoresFarFromZero) {
               note("both parts have scores near 10000"));
 }
 
+TEST(Merge, HidesNoNaN) {
+  const PartialAttention right = naive_partial(normal(4, 3), normal(6, 3), normal(6, 5));
+  const PartialAttention doubled = {2 * right.output, right.maximum, 2 * right.sum};
+  for (const double maximum : {nan, -infinity}) {
+    PartialAttention holds_nan = right;
+    holds_nan.output.row(2).fill(nan);
+    holds_nan.sum(2) = nan;
+    holds_nan.maximum(2) = maximum;
+    const std::string likely = std::isnan(maximum) ? likely_mistake("nan_hidden") : likely_mistake("zeros_by_maximum");
+    const std::string about = note("one part has NaN for output and sum of query 2, and the maximum " +
+                                   std::string(std::isnan(maximum) ? "NaN" : "-inf") + ": both must stay NaN");
+    expect_nan_in_query_2(merge(holds_nan, right), doubled, likely, about);
+    expect_nan_in_query_2(merge(right, holds_nan), doubled, likely, about);
+    expect_nan_in_query_2(merge(holds_nan, nothing_seen(4, 5)), right, likely, about);
+  }
+}
+
 TEST(Merge, LeavesItsArgumentsAsTheyWere) {
   const PartialAttention a = naive_partial(normal(4, 3), normal(6, 3), normal(6, 5));
   const PartialAttention b = {3 * a.output, a.maximum + 1, 2 * a.sum};
@@ -562,6 +613,24 @@ TEST(Finish, StandsScoresFarFromZero) {
   }
 }
 
+TEST(Finish, HidesNoNaN) {
+  const PartialAttention part = {
+      {{nan, nan, nan}, {nan, nan, nan}, {2, 4, 6}, {0, 0, 0}}, {nan, -infinity, 1, -infinity}, {nan, nan, 2, 0}};
+  const FinishedAttention finished = finish(part);
+  ASSERT_THAT(finished.output, HasShape({{"L", 4}, {"Dv", 3}}));
+  const bool hidden = finished.output(0, 0) == 0, hidden_by_maximum = finished.output(1, 0) == 0;
+  const arma::mat output = {{nan, nan, nan}, {nan, nan, nan}, {1, 2, 3}, {0, 0, 0}};
+  const std::string about =
+      note("output and sum are NaN in rows 0 and 1, where the maximum is NaN and -inf; only row 3 has seen no key");
+  EXPECT_THAT(finished.output, IsNear(output, {"L", "Dv"})) << (hidden              ? likely_mistake("nan_hidden")
+                                                                : hidden_by_maximum ? likely_mistake("zeros_by_maximum")
+                                                                                    : "")
+                                                            << about;
+  EXPECT_THAT(arma::mat(finished.log_sum_exp),
+              IsNear(arma::mat(arma::vec{nan, nan, 1 + std::log(2), -infinity}), {"L", "1"}))
+      << about;
+}
+
 TEST(Finish, LeavesItsArgumentAsItWas) {
   const PartialAttention part = nothing_seen(4, 5);
   finish(part);
@@ -582,11 +651,23 @@ std::string block_note(uword block_size) { return note("block_size is " + std::t
 
 void expect_golden_in_blocks(const char* name, uword block_size) {
   const GoldenCase golden = load_golden(name);
-  EXPECT_THAT(attention_of(golden, block_size), Matches(golden.expected("output"))) << block_note(block_size);
+  arma::cube output;
+  try {
+    output = attention_of(golden, block_size);
+  } catch (const std::invalid_argument& error) {
+    if (!golden.has("mask") || !names_argument(error.what(), "mask")) throw;
+    FAIL() << diagnosis_mark << line("threw", error.what()) << likely_mistake("mask_rejected");
+  }
+  EXPECT_THAT(output, Matches(golden.expected("output"))) << block_note(block_size);
 }
 
 TEST(AttentionInBlocks, GivesOneRowForEachQuery) {
-  EXPECT_THAT(attention_in_blocks(normal(4, 3, 2), normal(7, 3, 2), normal(7, 5, 2), 3),
+  EXPECT_THAT(attention_in_blocks(normal(4, 3, 2), normal(7, 3, 2), normal(7, 5, 2), 3, ones(4, 7, 2)),
+              HasShape({{"L", 4}, {"Dv", 5}, {"N", 2}}));
+}
+
+TEST(AttentionInBlocks, TakesAnEmptyMaskWhichHasNoSlices) {
+  EXPECT_THAT(attention_in_blocks(normal(4, 3, 2), normal(7, 3, 2), normal(7, 5, 2), 3, Mask()),
               HasShape({{"L", 4}, {"Dv", 5}, {"N", 2}}));
 }
 
@@ -730,13 +811,21 @@ TEST(AttentionInBlocks, TakesNoFiniteScoreForABlockedOne) {
 }
 
 TEST(AttentionInBlocks, HidesNoNaN) {
-  arma::cube Q = normal(4, 3, 2);
-  const arma::cube K = normal(7, 3, 2), V = normal(7, 5, 2);
-  arma::cube wanted = naive_attention(Q, K, V);
-  Q(2, 1, 1) = arma::datum::nan;
-  wanted.slice(1).row(2).fill(arma::datum::nan);
-  EXPECT_THAT(attention_in_blocks(Q, K, V, 3), IsNear(wanted, output_axes))
-      << note("query 2 of slice 1 holds a NaN: its row must be NaN, so that it is noticed, and no other");
+  const arma::cube Q = normal(4, 3, 2), K = normal(7, 3, 2), V = normal(7, 5, 2);
+  Mask mask = ones(4, 7, 2);
+  mask.col(0).zeros();  // then the maximum of a row of NaN may be -inf
+  arma::cube Q_with_nan = Q;
+  Q_with_nan(2, 1, 1) = nan;
+  for (const bool masked : {false, true}) {
+    const Mask used = masked ? mask : Mask();
+    arma::cube wanted = naive_attention(Q, K, V, used);
+    wanted.slice(1).row(2).fill(nan);
+    for (const uword block_size : {3U, 1U, 7U}) {
+      EXPECT_THAT(attention_in_blocks(Q_with_nan, K, V, block_size, used), IsNear(wanted, output_axes))
+          << block_note(block_size) << note(masked ? "key 0 is blocked" : "the mask is empty")
+          << note("query 2 of slice 1 holds a NaN: its row must be NaN, so that it is noticed, and no other");
+    }
+  }
 }
 
 TEST(AttentionInBlocks, StartsAfreshAtEveryCall) {
@@ -776,6 +865,17 @@ TEST(AttentionInBlocks, MakesNoMatrixOfQueriesTimesKeys) {
                                              bytes_text(whole) + ", an L x 8 matrix " +
                                              bytes_text(L * 8 * sizeof(double)))
                                      << (largest >= whole ? likely_mistake("whole_scores") : "");
+}
+
+TEST(AttentionInBlocks, TakesAsManyKeysAtATimeAsItIsTold) {
+  const arma::cube Q = normal(24, 3, 2), K = normal(40, 3, 2), V = normal(40, 5, 2);
+  const std::size_t key_by_key = allocated_bytes([&] { attention_in_blocks(Q, K, V, 1); });
+  const std::size_t at_once = allocated_bytes([&] { attention_in_blocks(Q, K, V, 40); });
+  EXPECT_TRUE(key_by_key != at_once) << diagnosis_mark
+                                     << line("memory", bytes_text(at_once) +
+                                                           " were asked for in all, with block_size 1 and 40 alike")
+                                     << note("S = 40: that is 40 blocks, or one")
+                                     << likely_mistake("block_size_ignored");
 }
 
 // ------------------------------------------------------------------------------------------------------- bad input
@@ -858,19 +958,28 @@ TEST(AttentionInBlocks, RejectsQueriesKeysAndValuesThatDoNotFit) {
   EXPECT_PRED_FORMAT1(RejectsArgument("V", {"7 x 0 x 2"}), with(Q, K, arma::cube(7, 0, 2)));
 }
 
-TEST(AttentionInBlocks, RejectsAMaskOfTheWrongShape) {
-  const arma::cube Q = normal(4, 3, 6), K = normal(7, 3, 6), V = normal(7, 5, 6);
-  const auto with = [&](uword rows, uword cols, uword slices) {
-    return [&Q, &K, &V, mask = ones(rows, cols, slices)] { attention_in_blocks(Q, K, V, 3, mask); };
+/// A call with a mask of that shape, for L = 4, S = 7 and N = 6.
+std::function<void()> with_mask(uword rows, uword cols, uword slices) {
+  return [Q = normal(4, 3, 6), K = normal(7, 3, 6), V = normal(7, 5, 6), mask = ones(rows, cols, slices)] {
+    attention_in_blocks(Q, K, V, 3, mask);
   };
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"7 x 4 x 1", "4 x 7"}), with(7, 4, 1));
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 7 x 2", "4 x 7"}), with(5, 7, 2));
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"4 x 8 x 6", "4 x 7"}), with(4, 8, 6));
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"4 x 3 x 6", "4 x 7"}), with(4, 3, 6));
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"1 x 7 x 6", "4 x 7"}), with(1, 7, 6));
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"4 x 7 x 4", "6"}), with(4, 7, 4));
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"4 x 7 x 5", "6"}), with(4, 7, 5));
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"4 x 7 x 12", "6"}), with(4, 7, 12));
+}
+
+TEST(AttentionInBlocks, RejectsAMaskOfTheWrongShape) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"7 x 4 x 1", "4 x 7"}), with_mask(7, 4, 1));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 7 x 2", "4 x 7"}), with_mask(5, 7, 2));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"4 x 8 x 6", "4 x 7"}), with_mask(4, 8, 6));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"4 x 3 x 6", "4 x 7"}), with_mask(4, 3, 6));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"1 x 7 x 6", "4 x 7"}), with_mask(1, 7, 6));
+}
+
+TEST(AttentionInBlocks, RejectsAMaskOf4Or5SlicesFor6) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"4 x 7 x 4", "6"}), with_mask(4, 7, 4));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"4 x 7 x 5", "6"}), with_mask(4, 7, 5));
+}
+
+TEST(AttentionInBlocks, RejectsAMaskOf12SlicesFor6) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"4 x 7 x 12", "6"}), with_mask(4, 7, 12));
 }
 
 // ------------------------------------------------------------------------------------------------------------- speed

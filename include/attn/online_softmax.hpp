@@ -19,7 +19,8 @@ struct RunningSoftmax {
 RunningSoftmax add_score(const RunningSoftmax& seen, double score);
 
 /// Softmax of a row whose maximum and sum are found together, in one pass (Milakov and Gimelshein 2018, algorithm 3).
-/// A row that holds nothing but -inf becomes zeros, as in safe_softmax_rows. A NaN makes the whole row NaN.
+/// A row that holds nothing but -inf becomes zeros, as in safe_softmax_rows. A NaN makes the whole row NaN, even beside
+/// nothing but -inf.
 ///
 /// @param scores (1 x S)
 /// @return       (1 x S)
@@ -27,25 +28,27 @@ RunningSoftmax add_score(const RunningSoftmax& seen, double score);
 arma::rowvec online_softmax(const arma::rowvec& scores);
 
 /// Attention over some of the keys, not yet divided: what must be known to go on with the other keys (Dao et al. 2022,
-/// section 3.1; undivided as in Dao 2023, section 3.1). A query that has seen no key yet: zeros, -inf and 0.
+/// section 3.1; undivided as in Dao 2023, section 3.1). A query that has seen no key yet has output 0, maximum -inf and
+/// sum 0. A query that holds NaN has NaN for output and sum, whatever the maximum is; merge and finish keep them.
 struct PartialAttention {
   arma::mat output;   ///< (L x Dv), row i is the sum of exp(score(i, j) - maximum(i)) * value j
   arma::vec maximum;  ///< (L), the largest score of each query
   arma::vec sum;      ///< (L), of exp(score(i, j) - maximum(i))
 };
 
-/// Attention over one block of S keys. Scores are Q K^T / sqrt(D); where the mask is 0 they are -inf.
+/// Attention over one block of S keys. Scores are Q K^T / sqrt(D); where the mask is 0 they are -inf. A NaN in the
+/// value of a blocked key may still reach the output, as 0 * NaN is NaN.
 ///
 /// @param Q          (L x D)
 /// @param K_block    (S x D)
 /// @param V_block    (S x Dv)
-/// @param mask_block (L x S x 1), 0 = blocked; empty: nothing is blocked
+/// @param mask_block (L x S x 1), 0 is blocked, any other number may attend; empty: nothing is blocked
 /// @throws std::invalid_argument naming Q, K_block, V_block or mask_block, its shape and what was expected.
 PartialAttention partial_attention(const arma::mat& Q, const arma::mat& K_block, const arma::mat& V_block,
                                    const Mask& mask_block = {});
 
 /// Attention over the keys of both, for the same queries (Dao et al. 2022, section 3.1). Associative and commutative,
-/// apart from rounding; {zeros, -inf, zeros} changes nothing.
+/// apart from rounding; a part that has seen no key (output 0, maximum -inf, sum 0) changes nothing.
 ///
 /// @throws std::invalid_argument naming the part, such as b.sum, its shape and what was expected, when the parts of a
 ///         do not fit each other, or those of b do not fit a's.
@@ -53,7 +56,7 @@ PartialAttention merge(const PartialAttention& a, const PartialAttention& b);
 
 /// What comes out in the end.
 struct FinishedAttention {
-  arma::mat output;       ///< (L x Dv), zeros for a query that may attend to nobody
+  arma::mat output;       ///< (L x Dv), zeros for a query that may attend to nobody (its sum is 0)
   arma::vec log_sum_exp;  ///< (L), log of the sum of exp(score); -inf for such a query
 };
 

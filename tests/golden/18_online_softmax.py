@@ -22,10 +22,14 @@ def step(seen, score, change=None):
     new = torch.maximum(maximum, score)
     if change == "maximum_replaced":
         new = score
-    if torch.isneginf(new) and change != "nan_add":
+    if change == "minimum_taken":
+        new = torch.minimum(maximum, score)
+    if torch.isneginf(maximum) and torch.isneginf(score) and change != "nan_add":
         return seen
     factor = torch.exp(maximum - new)
     added = torch.exp(score - new)
+    if change == "sum_rescaled_by_score":
+        factor = torch.exp(maximum - score)
     if change == "sum_not_rescaled":
         factor = torch.ones_like(factor)
     if change == "sum_rescaled_wrong_sign":
@@ -40,9 +44,11 @@ def step(seen, score, change=None):
 STEP_MISTAKES = (
     "sum_not_rescaled",
     "sum_rescaled_wrong_sign",
+    "sum_rescaled_by_score",
     "score_not_shifted",
     "score_counts_as_one",
     "maximum_replaced",
+    "minimum_taken",
     "nan_add",
 )
 
@@ -148,6 +154,7 @@ def partial_case(Q, K, V, mask=None, seed=None, without=()):
     mistake("maximum_of_all_queries", part_of(scores, V, scores.max().expand_as(part[1])))
     mistake("no_maximum", part_of(scores, V, torch.zeros_like(part[1])))
     mistake("initial_zero", part_of(scores, V, part[1].clamp(min=0)))
+    mistake("minimum_taken", part_of(scores, V, scores.min(dim=-1, keepdim=True).values))
     if mask is None:
         return case
     case.add("mask", mask.unsqueeze(0), "1 L S")
@@ -155,8 +162,8 @@ def partial_case(Q, K, V, mask=None, seed=None, without=()):
     mistake("mask_ignored", part_of(plain, V))
     mistake("maximum_before_mask", part_of(scores, V, plain.max(dim=-1, keepdim=True).values))
     mistake("mask_inverted", part_of(masked_scores(Q, K, 1 - mask), V))
-    filled = plain.masked_fill(mask == 0, -1e9)
-    mistake("fill_1e9", part_of(filled, V))
+    mistake("fill_1e9", part_of(plain.masked_fill(mask == 0, -1e9), V))
+    mistake("fill_zero", part_of(plain.masked_fill(mask == 0, 0), V))
     exponentials = torch.exp(scores - part[1])  # NaN where a row is -inf throughout
     mistake("nan_partial", (exponentials @ V, part[1], exponentials.sum(dim=-1, keepdim=True)))
     return case
@@ -170,7 +177,11 @@ def merged(a, b, change=None):
     m = torch.maximum(ma, mb)
     if change == "merge_takes_b":
         m = mb
+    if change == "minimum_taken":
+        m = torch.minimum(ma, mb)
     factor_a, factor_b = torch.exp(ma - m), torch.exp(mb - m)
+    if change == "merge_factors_swapped":
+        factor_a, factor_b = factor_b, factor_a
     if change not in ("nan_merge", "merge_takes_b"):
         factor_a, factor_b = torch.nan_to_num(factor_a, nan=0.0), torch.nan_to_num(factor_b, nan=0.0)
     if change == "merge_wrong_sign":
@@ -194,6 +205,8 @@ def merged(a, b, change=None):
 
 MERGE_MISTAKES = (
     "merge_takes_b",
+    "minimum_taken",
+    "merge_factors_swapped",
     "nan_merge",
     "merge_wrong_sign",
     "blocks_own_maximum",
@@ -249,6 +262,14 @@ def attend(Q, K, V, hidden=None):
     return torch.nan_to_num(torch.softmax(scores, dim=-1), nan=0.0) @ V
 
 
+def finished_in_turn(parts):
+    """What becomes of the slices when each begins with what the slice before it has seen."""
+    seen = [parts[0]]
+    for part in parts[1:]:
+        seen.append(merged(seen[-1], part))
+    return torch.stack([finished(part)[0] for part in seen])
+
+
 def keep(case, *names):
     """Only these mistakes: with scores that lie far apart, other wrong answers look like the rest of them."""
     case.mistakes = {name: wrong for name, wrong in case.mistakes.items() if name in names}
@@ -272,8 +293,11 @@ def attention_case(Q, K, V, block, mask=None, seed=None):
     whole = S // block * block
     if whole < S:
         case.add_mistake("last_block_lost", output=attend(Q, K[:, :whole], V[:, :whole], hidden[..., :whole]))
+    twice = [j for s in starts for j in range(s, min(s + block + 1, S))]  # blocks that end one key too late
+    case.add_mistake("key_counted_twice", output=attend(Q, K[:, twice], V[:, twice], hidden[..., twice]))
     case.add_mistake("first_value_block", output=attend(Q, K, torch.cat([V[:, :block]] * len(parts), 1)[:, :S], hidden))
     scores = masked_scores(Q, K).masked_fill(hidden, -INF)
+    case.add_mistake("seen_not_reset", output=finished_in_turn([part_of(s, v) for s, v in zip(scores, V)]))
     from_zero = torch.exp(scores - scores.max(dim=-1, keepdim=True).values.clamp(min=0))
     total = from_zero.sum(dim=-1, keepdim=True)
     # what underflowed to a sum of 0 is taken for a query without keys
@@ -281,6 +305,8 @@ def attention_case(Q, K, V, block, mask=None, seed=None):
     if mask is None:
         return case
     case.add_mistake("mask_ignored", output=attend(Q, K, V))
+    at_zero = masked_scores(Q, K).masked_fill(hidden, 0)
+    case.add_mistake("fill_zero", output=torch.softmax(at_zero, dim=-1) @ V)
     first = torch.cat([hidden[..., :block]] * len(parts), dim=-1)[..., :S]
     case.add_mistake("mask_of_first_block", output=attend(Q, K, V, first))
     case.add_mistake("mask_slice_0", output=attend(Q, K, V, hidden[:1].expand_as(hidden)))
@@ -339,7 +365,8 @@ def cases():
     made["running_rising"] = running_case(doubles([-30.0, -9.0, -8.5, 0.0, 0.25, 40.0]))
     made["running_falling"] = running_case(doubles([40.0, 0.25, 0.0, -8.5, -9.0, -30.0]))
     blocked = doubles([-INF, -INF, 1.0, -INF, 2.5, 0.5, -INF])
-    made["running_blocked"] = running_case(blocked, without=("sum_rescaled_wrong_sign", "maximum_replaced"))
+    other_when_blocked = ("sum_rescaled_wrong_sign", "sum_rescaled_by_score", "maximum_replaced", "minimum_taken")
+    made["running_blocked"] = running_case(blocked, without=other_when_blocked)
     torch.manual_seed(182)
     made["row"] = row_case(2 * torch.randn(9, dtype=DOUBLE), 182)
     made["row_by_hand"] = row_case(doubles([1.0, 3.0, 2.0]))
@@ -348,7 +375,7 @@ def cases():
     torch.manual_seed(183)
     made["row_far_above"] = row_case(1e4 + 3 * torch.randn(7, dtype=DOUBLE), 183, only=())
     torch.manual_seed(184)
-    made["row_far_below"] = row_case(-1e4 + 3 * torch.randn(7, dtype=DOUBLE), 184, only=("initial_zero",))
+    made["row_far_below"] = row_case(-1e4 + torch.randn(7, dtype=DOUBLE), 184, only=("initial_zero",))
 
     made["by_hand"] = by_hand()
     Q, K, V = (x[0] for x in random_attention(185, 1, 4, 6, 3, 5))

@@ -17,7 +17,7 @@ RunningSoftmax add_score(const RunningSoftmax& seen, double score) {
 // scores (1 x S) -> (1 x S)
 arma::rowvec online_softmax(const arma::rowvec& scores) {
   // TODO(18.2): reject an empty row (require_shape). Find maximum and sum with add_score, score by score; then the
-  // weights. A row of nothing but -inf becomes zeros.
+  // weights. A row of nothing but -inf becomes zeros; a NaN makes the whole row NaN.
   todo("18.2");
 }
 
@@ -25,7 +25,7 @@ arma::rowvec online_softmax(const arma::rowvec& scores) {
 PartialAttention partial_attention(const arma::mat& Q, const arma::mat& K_block, const arma::mat& V_block,
                                    const Mask& mask_block) {
   // TODO(18.3): reject what does not fit (require_shape, require_mask). Then the scores, -inf where the mask is 0, and
-  // for each query its maximum, its sum and its output, which is not divided.
+  // for each query its output, which is not divided, its maximum and its sum. A query that holds NaN keeps it.
   todo("18.3");
 }
 
@@ -37,14 +37,14 @@ PartialAttention merge(const PartialAttention& a, const PartialAttention& b) {
 
 FinishedAttention finish(const PartialAttention& partial) {
   // TODO(18.5): reject parts that do not fit each other. Then the output, divided at last (zeros for a query without
-  // any key), and the logarithm of the sum of exp(score).
+  // any key, but never for NaN), and the logarithm of the sum of exp(score).
   todo("18.5");
 }
 
 // Q (L x D x N), K (S x D x N), V (S x Dv x N), mask (L x S x M) -> (L x Dv x N)
 arma::cube attention_in_blocks(const arma::cube& Q, const arma::cube& K, const arma::cube& V, arma::uword block_size,
                                const Mask& mask) {
-  // TODO(18.6): reject what does not fit. Then for each slice: begin with what a query has that has seen no key, merge
+  // TODO(18.6): reject what does not fit. Then for each slice: start with output 0, maximum -inf and sum 0, merge
   // block after block of keys, and finish. The last block may be shorter. Never make a matrix of L x S.
   todo("18.6");
 }
