@@ -48,6 +48,8 @@ std::string explain_thrown(const std::string& thrown) {
       {"index out of bounds", "an index is not below its size: (row, column, slice), each counted from 0"},
       {"incompatible matrix dimensions", "a product needs (a x b) * (b x c): is a factor transposed, or cut wrongly?"},
       {"incorrect distribution parameters", "distr_param(lo, hi) needs lo < hi: an integer division that gives 0?"},
+      {"not compatible with column vector layout",
+       "a matrix was put where a column (arma::vec) belongs; between { }, do the fields stand in the struct's order?"},
       {"not compatible with row vector layout", "a row of n numbers is made with arma::zeros<arma::rowvec>(n)"},
   };
   for (const auto& [part, meaning] : meanings) {
@@ -191,18 +193,27 @@ std::vector<std::string> open_tasks(const course::Lesson& lesson) {
   return tasks;
 }
 
-/// What another failing check says it is, where the first cannot tell.
+/// Whether two checks judge the same file, and not two tasks in it.
+bool judge_the_same(const CheckResult& a, const CheckResult& b, const course::Lesson& lesson) {
+  if (lesson.judged_file(a.suite) != lesson.judged_file(b.suite)) return false;
+  const std::string topic_a = hint_topic(a, lesson), topic_b = hint_topic(b, lesson);
+  return topic_a == topic_b || topic_a == lesson.number() || topic_b == lesson.number();
+}
+
+/// What another failing check says it is, where the first met wrong numbers and cannot tell. That one met wrong numbers
+/// too: what is said of a NaN, or of memory, need not be true of them.
 std::string likely_elsewhere(const std::vector<CheckResult>& results, const CheckResult& first,
                              const course::Lesson& lesson) {
   const std::string label = line("likely", "");
   const std::string known = reasons(first);
+  const std::string wrong_numbers = line("value", "worst at");
   const bool told = known.find(label) != std::string::npos;
-  if (told || known.find(line("value", "worst at")) == std::string::npos || first.state != State::failed) return {};
+  if (told || known.find(wrong_numbers) == std::string::npos || first.state != State::failed) return {};
   for (const auto& result : results) {
-    if (lesson.judged_file(result.suite) != lesson.judged_file(first.suite)) continue;  // about another file
     const std::string text = reasons(result);
     const auto begin = text.find(label);
-    if (begin == std::string::npos) continue;
+    if (begin == std::string::npos || text.find(wrong_numbers) == std::string::npos) continue;
+    if (!judge_the_same(first, result, lesson)) continue;
     return text.substr(begin, text.find('\n', begin + 1) - begin) + " (so says " + result.full_name() + ")";
   }
   return {};
