@@ -94,7 +94,7 @@ TEST(PeakBytes, BalancesEveryWayToTakeMemoryAndToGiveItBack) {
   void* volatile memory = nullptr;
   expect_balance("malloc", [&] { std::free(memory = std::malloc(8000)); });
   expect_balance("calloc", [&] { std::free(memory = std::calloc(1000, 8)); });
-  expect_balance("realloc", [&] { std::free(memory = std::realloc(std::malloc(10), 8000)); });
+  expect_balance("realloc", [&] { std::free(memory = std::realloc(std::malloc(9000), 8000)); });
   expect_balance("aligned_alloc", [&] { std::free(memory = std::aligned_alloc(64, 8000)); });
   expect_balance("new", [] { const auto numbers = std::make_unique<std::array<double, 1000>>(); });
   expect_balance("new[]", [] { const std::unique_ptr<double[]> numbers(new double[1000]); });
