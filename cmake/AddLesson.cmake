@@ -64,7 +64,7 @@ function(add_lesson name)
 
   add_library(checks_${number} OBJECT ${test_source})
   target_link_libraries(checks_${number} PRIVATE attn_test_support attn_warnings)
-  target_precompile_headers(checks_${number} REUSE_FROM attn_pch)
+  target_precompile_headers(checks_${number} REUSE_FROM ${ATTN_TESTS_PCH})
 
   _attn_add_learners_program(lesson_${number} "${stubs}")
   if(ATTN_AUTHORING)
