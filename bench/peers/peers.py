@@ -63,7 +63,7 @@ def measure(folder, batch, length, arguments, missing):
     row["of sgemm's rate"] = spread([100 * flops(batch, length) / s / rate for s, rate in zip(taken[us], sgemm)], 0) + " %"
     output = batch * length * E * 4
     for peer in (us, *others):
-        row[f"memory besides input and output, {peer.name}, MiB"] = f"{max(0, peer.growth - output) / MIB:.0f}"
+        row[f"memory, {peer.name}, MiB"] = f"{max(0, peer.growth - output) / MIB:.0f}"
         peer.close()
     return row
 

@@ -90,9 +90,9 @@ def largest_difference(folder, a, b):
 def take_turns(peers, rounds, least_seconds, after_round=lambda: None):
     """Seconds of a forward, for each peer a list of `rounds`. Every turn lasts about `least_seconds`."""
     times = {}
-    for peer in peers:
-        peer.seconds(2)
-        times[peer] = max(1, round(least_seconds / peer.seconds(3)))
+    for peer in peers:  # each has computed before; what takes long needs no more to warm up
+        once = peer.seconds(1)
+        times[peer] = max(1, round(least_seconds / (peer.seconds(3) if once < 1 else once)))
     taken = {peer: [] for peer in peers}
     for turn in range(rounds):
         for peer in peers[turn % len(peers):] + peers[: turn % len(peers)]:

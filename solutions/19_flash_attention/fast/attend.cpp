@@ -48,7 +48,7 @@ void Tiles::add_block(const Head& head, const float* queries, std::size_t q, std
     float* scores = scores_.data() + p * R_ * R_;
     kernels_.scores(queries, head.keys.data + key / R_ * head.keys.stride, head.head_dim, scores);
     if (key + R_ <= all_see) continue;
-    int visible[64];
+    int visible[max_rows];
     for (std::size_t i = 0; i < R_; ++i) visible[i] = static_cast<int>(head.visible_keys(first_query + i));
     kernels_.mask(scores, key, visible);
   }
@@ -60,12 +60,11 @@ void Tiles::add_block(const Head& head, const float* queries, std::size_t q, std
 void Tiles::finish(const Head& head, std::size_t q, float* output, float* log_sum_exp) const {
   const float* sum = sum_.data() + q * R_;
   const float* maximum = maximum_.data() + q * R_;
-  float factor[64];
-  for (std::size_t i = 0; i < R_; ++i) factor[i] = 1 / sum[i];
+  const float* from = gathered(q);
+  float factor[max_rows];  // who saw nobody has gathered zeros
+  for (std::size_t i = 0; i < R_; ++i) factor[i] = sum[i] == 0 ? 0 : 1 / sum[i];
   for (std::size_t d = 0; d < head.value_dim; ++d) {
-    for (std::size_t i = 0; i < R_; ++i) {
-      output[d * R_ + i] = sum[i] == 0 ? 0 : gathered(q)[d * R_ + i] * factor[i];
-    }
+    for (std::size_t i = 0; i < R_; ++i) output[d * R_ + i] = from[d * R_ + i] * factor[i];
   }
   if (log_sum_exp == nullptr) return;
   for (std::size_t i = 0; i < R_; ++i) {

@@ -64,6 +64,9 @@ struct Kernels {
               float* output);
 };
 
+/// Of all kernels, the most tokens in a panel.
+inline constexpr std::size_t max_rows = 32;
+
 /// Scores are in base 2, since 2^x is simpler to compute than e^x: queries are multiplied by this, and by 1 / sqrt(D).
 inline constexpr float log2e = 1.44269504f;
 

@@ -15,6 +15,7 @@ using std::size_t;
 constexpr int lanes = ATTN_LANES;
 constexpr int max_tile = ATTN_MAX_TILE;
 constexpr int R = 2 * lanes;  // tokens in a panel
+static_assert(R <= attn::fast::max_rows, "");
 
 typedef float Vector __attribute__((vector_size(4 * lanes)));
 typedef float Unaligned __attribute__((vector_size(4 * lanes), aligned(4)));
@@ -89,6 +90,10 @@ inline void for_tiles(size_t columns, Arguments... arguments) {
 template <int N>
 struct Project {
   static void run(const float* x, const float* tile, const float* bias, size_t inputs, attn::fast::Columns result) {
+    for (int n = 0; n < N; ++n) {  // the memory for the result comes near while the sums are made
+      __builtin_prefetch(result.data + static_cast<size_t>(n) * result.stride, 1);
+      __builtin_prefetch(result.data + static_cast<size_t>(n) * result.stride + lanes, 1);
+    }
     Tile<N> sums;
     for (int n = 0; n < N; ++n) sums.low[n] = sums.high[n] = all(bias[n]);
     sums.template add<N, 1>(x, tile, inputs);
