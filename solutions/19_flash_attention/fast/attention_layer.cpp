@@ -13,7 +13,7 @@ namespace {
 using std::size_t;
 
 /// Panels of X that are packed at a time, and that are projected by one task.
-constexpr size_t chunk_panels = 64, strip = 8;
+constexpr size_t chunk_panels = 64, strip = 4;
 
 }  // namespace
 

@@ -37,7 +37,7 @@ class PackedLinear {
 /// attention, the output projection. In eval mode: without dropout.
 ///
 /// Besides input and output it keeps its packed weights and some working memory, from one forward to the next: the size
-/// of X for the queries, keys and values of as many heads as fit into 32 MiB (of one head at least), and a few MiB.
+/// of X for the queries, keys and values of as many heads as fit into 16 MiB (of one head at least), and a few MiB.
 class AttentionLayer {
  public:
   /// @param qkv_proj    E -> 3E, as in FusedMultiHeadAttention
@@ -45,7 +45,7 @@ class AttentionLayer {
   /// @param memory_for_heads bytes: keys and values of as many heads as fit in there are kept at the same time
   /// @throws std::invalid_argument naming num_heads, qkv_proj or output_proj, what it was and what was expected.
   AttentionLayer(const Linear& qkv_proj, const Linear& output_proj, arma::uword num_heads,
-                 const Kernels& kernels = *usable_kernels().front(), std::size_t memory_for_heads = 32 << 20);
+                 const Kernels& kernels = *usable_kernels().front(), std::size_t memory_for_heads = 16 << 20);
 
   /// @param X (L x E x B)
   /// @return  (L x E x B)
