@@ -182,6 +182,12 @@ TEST(AttentionCost, CountsWhatNoWholeNumberHolds) {
       << note("L = S = query_block = 2^32, D = 4: count in double, whole numbers overflow");
 }
 
+TEST(AttentionCost, TakesTheLargestBlockThatThereIs) {
+  const AttentionCost cost = attention_cost(6, 5, 4, std::numeric_limits<uword>::max());
+  EXPECT_THAT(arma::mat(arma::rowvec{cost.tiled_bytes}), IsNear(arma::mat(arma::rowvec{352}), {"1", "1"}))
+      << note("L = 6, S = 5, D = 4, query_block = the largest arma::uword: one query block; adding to it goes round");
+}
+
 TEST(AttentionCost, RejectsZeros) {
   EXPECT_PRED_FORMAT1(RejectsArgument("L", {"0"}), [] { attention_cost(0, 5, 4, 2); });
   EXPECT_PRED_FORMAT1(RejectsArgument("S", {"0"}), [] { attention_cost(3, 0, 4, 2); });
@@ -746,7 +752,7 @@ TEST(FlashAttention, ComputesNoTileThatNobodySees) {
             << line("value", "query block " + std::to_string(a) + " computed key block " + std::to_string(t) +
                                  ", of which none of its queries sees a key")
             << note("L = " + std::to_string(n.L) + ", S = " + std::to_string(n.S)) << options_note(n.options)
-            << likely_mistake("all_tiles");
+            << note("or the tiles are not of the size asked for") << likely_mistake("all_tiles");
       }
     }
   }
@@ -874,9 +880,11 @@ TEST(FlashAttention, RejectsKeyLengthsThatDoNotFit) {
       flash_attention(normal(4, 3, 12), normal(7, 3, 6), normal(7, 5, 6), blocks_of(3, 2, false, key_lengths));
     };
   };
-  EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"4", "6"}), with({1, 2, 3, 4}));
-  EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"5", "6"}), with({1, 2, 3, 4, 5}));
-  EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"12", "6"}), with(arma::uvec(12, arma::fill::ones)));
+  const std::string slices =
+      note("Q has 12 slices, K has 6: as many sequences as key_lengths has must share each of them evenly");
+  EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"4", "6"}), with({1, 2, 3, 4})) << slices;
+  EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"5", "6"}), with({1, 2, 3, 4, 5})) << slices;
+  EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"12", "6"}), with(arma::uvec(12, arma::fill::ones))) << slices;
   EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"8", "7"}), with({1, 8, 3}));
   EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"9", "7"}), with({1, 2, 9}));
 }

@@ -38,7 +38,8 @@ void add_key_block(QueryBlock& seen, const arma::fmat& Q_block, const arma::fmat
 
 struct FlashOptions {
   bool causal = false;
-  arma::uvec key_lengths = {};   ///< (B), how many keys of each sequence are there, 0 to S; empty: all
+  /// (B), how many keys of each sequence are there, 0 to S; empty: all. Its size divides G·B, the slices of K.
+  arma::uvec key_lengths = {};
   arma::uword query_block = 64;  ///< Lb, queries taken together
   arma::uword key_block = 64;    ///< Sb, keys taken together
 };
@@ -52,7 +53,8 @@ struct FlashResult {
 /// matrix that grows with L·S is ever made, and a tile that no query of its block may see is not computed, nor looked
 /// at. The result does not depend on the block sizes, but for rounding; no length need be a multiple of them.
 ///
-/// Grouped queries: H·B may be a multiple of G·B; key/value slice n / (H / G) serves query slice n, and is not copied.
+/// Grouped queries: H·B may be a multiple of G·B; key/value slice n / (H / G) serves query slice n, and is not
+/// repeated.
 ///
 /// @param Q (L x D x H·B)
 /// @param K (S x D x G·B)
