@@ -50,8 +50,7 @@ void PackedLinear::project(size_t block, ConstPanels x, const std::vector<Column
 
 AttentionLayer::AttentionLayer(const Linear& qkv_proj, const Linear& output_proj, arma::uword num_heads,
                                const Kernels& kernels, size_t memory_for_heads)
-    : kernels_(kernels),
-      E_(require_multiple("embed_dim", qkv_proj.weight.n_rows, "num_heads", num_heads)),
+    : E_(require_multiple("embed_dim", qkv_proj.weight.n_rows, "num_heads", num_heads)),
       H_(num_heads),
       D_(E_ / H_),
       R_(kernels.rows),

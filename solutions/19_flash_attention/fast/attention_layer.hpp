@@ -64,7 +64,6 @@ class AttentionLayer {
   void attend(Range heads, std::size_t task, bool causal);
   void project_output(std::size_t task, arma::fcube& output) const;
 
-  const Kernels& kernels_;
   std::size_t E_, H_, D_, R_, memory_for_heads_;
   PackedLinear qkv_, output_;
   std::vector<Tiles> tiles_;  // one for each thread
