@@ -15,11 +15,10 @@ namespace attn::testing {
 ///   adds 3 u: the root, the division or the reciprocal, the multiplication. With size = the largest Σ|q k| / √D, which
 ///   is at most the longest query times the longest key, over √D:   (D + 3) u·size
 /// - Exponential. Subtracting the maximum, one of the computed scores, rounds to u·2 size. An error in the exponent is
-/// a
-///   relative error of the exponential; exp itself is good to 4 u at least. When the maximum rises from block to block,
-///   what was seen is multiplied by exp(old - new). The differences of a rising maximum add up to no more than the
-///   2 size counted above; exponential and multiplication add 5 u a block, or 10 u where a block has first a maximum of
-///   its own. With T blocks, relative:   e = (D + 3) u·size + 2 u·size + 4 u + 10 T u
+///   a relative error of the exponential; exp itself is good to 4 u at least. When the maximum rises from block to
+///   block, what was seen is multiplied by exp(old - new). The differences of a rising maximum add up to no more than
+///   the 2 size counted above; exponential and multiplication add 5 u a block, or 10 u where a block has first a
+///   maximum of its own. With T blocks, relative:   e = (D + 3) u·size + 2 u·size + 4 u + 10 T u
 /// - Sum of S positive numbers: e + S u, relative. Its logarithm has that as an absolute error; logarithm and addition
 ///   add 2 u·log S + u (size + log S).
 /// - Output. The numerator has e + (S + 1) u relative to Σ weight·|value|, which is at most the largest |value|; the

@@ -76,7 +76,7 @@ arma::fcube AttentionLayer::forward(const arma::fcube& X, bool causal) {
   heads_together_ = std::clamp<size_t>(memory_for_heads_ / (2 * panels_ * R_ * D_ * sizeof(float)), 1, H_);
   reserve();
   arma::fcube output(L_, E_, B_);
-#pragma omp parallel
+#pragma omp parallel num_threads(static_cast <int>(tiles_.size()))
   {
     for (Range heads = {0, heads_together_}; heads.first < H_; heads.first += heads_together_) {
       heads.count = std::min(heads_together_, H_ - heads.first);

@@ -24,8 +24,6 @@ class PackedLinear {
   /// @param result (count), where the block's first column goes, for each panel
   void project(std::size_t block, ConstPanels x, const std::vector<Columns>& result) const;
 
-  std::size_t blocks() const { return bias_.size() / block_; }
-
  private:
   const Kernels& kernels_;
   std::size_t inputs_, block_;
@@ -66,7 +64,7 @@ class AttentionLayer {
 
   std::size_t E_, H_, D_, R_, memory_for_heads_;
   PackedLinear qkv_, output_;
-  std::vector<Tiles> tiles_;  // one for each thread
+  std::vector<Tiles> tiles_;  // one for each thread: as many as there were when the layer was made
 
   // The forward that runs, or ran last. Panels are numbered through all sequences.
   std::size_t L_ = 0, B_ = 0, per_sequence_ = 0, panels_ = 0, heads_together_ = 0;

@@ -70,7 +70,8 @@ inline constexpr std::size_t max_rows = 32;
 /// Scores are in base 2, since 2^x is simpler to compute than e^x: queries are multiplied by this, and by 1 / sqrt(D).
 inline constexpr float log2e = 1.44269504f;
 
-/// Stands for the maximum of a query that has seen no key: -inf minus itself would be NaN.
+/// Stands for the maximum of a query that has seen no key: -inf minus itself would be NaN. Scores far below it count as
+/// keys that are not seen.
 inline constexpr float lowest_maximum = -1e30f;
 
 }  // namespace attn::fast

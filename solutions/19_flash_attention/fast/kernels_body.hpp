@@ -5,7 +5,8 @@
 //   ATTN_MAX_TILE  most columns of a product that are kept in registers: 2 registers each, and a few besides
 //
 // and is compiled with flags of its own. So everything here is local to that file, and no header with inline functions
-// is included: the linker would keep just one copy of such a function, perhaps one that not every machine can run.
+// is included (but the compiler's own, for instructions): the linker would keep just one copy of such a function,
+// perhaps one that not every machine can run.
 #include "kernels.hpp"
 
 namespace {
