@@ -62,7 +62,7 @@ def visible(L, S, key_length, causal, change=None):
         end = end + 1
     if change == "causal_wraps":  # a number below zero, in whole numbers without a sign
         end = torch.where(end < -1, torch.full_like(end, S), end)
-    allowed = (j <= end) if causal else torch.ones(L, S, dtype=torch.bool)
+    allowed = (j <= end) if causal and change != "causal_ignored" else torch.ones(L, S, dtype=torch.bool)
     if change == "causal_sees_padding" and causal or change == "key_lengths_ignored":
         key_length = S
     return (allowed & (j < key_length)).sum(dim=1)
@@ -178,6 +178,7 @@ def block_case(Q, K, V, seen_keys, cut, seed=None, only=BLOCK_MISTAKES):
 
 CAUSAL_MISTAKES = ("causal_at_beginning", "causal_without_itself", "causal_one_too_many", "causal_wraps")
 FLASH_MISTAKES = (
+    "causal_ignored",
     "key_lengths_ignored",
     "key_lengths_by_batch",
     "key_lengths_in_turn",
@@ -333,10 +334,10 @@ def cases():
     tensors = random_attention(192, 2, 3, 3, 5, 7, 4, 3)
     made["attention"] = flash_case(*tensors, (2, 3), seed=192, only=tiles + end)
     tensors = random_attention(193, 2, 3, 3, 5, 8, 4, 3)
-    only = CAUSAL_MISTAKES + ("diagonal_skipped",)
+    only = CAUSAL_MISTAKES + ("diagonal_skipped", "causal_ignored")
     made["causal"] = flash_case(*tensors, (2, 3), True, seed=193, only=only)
     tensors = random_attention(194, 2, 3, 3, 8, 5, 4, 3)
-    only = CAUSAL_MISTAKES + nobody + ("visible_from_first_key",)
+    only = CAUSAL_MISTAKES + nobody + ("visible_from_first_key", "causal_ignored")
     made["causal_more_queries"] = flash_case(*tensors, (3, 2), True, seed=194, only=only)
     tensors = random_attention(195, 3, 2, 2, 4, 8, 5, 3)
     lengths = torch.tensor([5, 0, 8])
