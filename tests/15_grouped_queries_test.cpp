@@ -525,7 +525,7 @@ TEST(GroupedQueryAttentionForward, LeavesFieldsAndArgumentsAsTheyWere) {
 
 /// What forward asks for over the projections and the context, in cubes as large as X. The scores are small here.
 TEST(GroupedQueryAttentionForward, CopiesNoKeysAndNoValues) {
-  const uword L = 3, E = 768, H = 8, B = 5;
+  const uword L = 3, E = 256, H = 8, B = 5;
   const double unit = static_cast<double>(L * E * B * sizeof(double));
   const double room = 0.8;  // for some more scores, or for K and V before they are cut: 1 / 8 or 2 / 8 each
   std::vector<double> over;
