@@ -299,7 +299,7 @@ void expect_golden_block(const std::string& name, const std::string& about = "")
   const arma::fmat Q = in_float(golden.mat("Q")), K = in_float(golden.mat("K")), V = in_float(golden.mat("V"));
   QueryBlock seen = block_from(golden.mat("seen"));
   add_key_block(seen, Q, K, V, arma::conv_to<arma::uvec>::from(golden.rowvec("visible")));
-  expect_block(seen, golden.expected("after"), Q, K, V, 9, about);
+  expect_block(seen, golden.expected("after"), Q, K, V, 8, about);
 }
 
 /// The definition, over keys 0 to S - 1, of which query i sees the first visible(i).
@@ -341,15 +341,15 @@ TEST(AddKeyBlock, EqualsPyTorchForTheFirstBlock) {
   expect_golden_block("block_first", note("nothing was seen before"));
 }
 
-TEST(AddKeyBlock, EqualsPyTorchForALaterBlock) { expect_golden_block("block_later", note("3 keys were seen before")); }
+TEST(AddKeyBlock, EqualsPyTorchForALaterBlock) { expect_golden_block("block_later", note("2 keys were seen before")); }
 
 TEST(AddKeyBlock, EqualsPyTorchForAPartlyVisibleBlock) {
   expect_golden_block("block_partly_visible",
-                      note("visible: query 0 sees nothing, before and now; query 2 nothing of this block"));
+                      note("visible: query 1 sees nothing, before and now; query 2 nothing of this block"));
 }
 
 TEST(AddKeyBlock, EqualsPyTorchWhereTheFirstBlockIsBlockedForSome) {
-  expect_golden_block("block_first_blocked", note("nothing was seen before; queries 0 and 2 see nothing now either"));
+  expect_golden_block("block_first_blocked", note("nothing was seen before; queries 1 and 2 see nothing now either"));
 }
 
 TEST(AddKeyBlock, ChangesNothingForAQueryThatSeesNothingOfIt) {
@@ -423,13 +423,32 @@ TEST(AddKeyBlock, EqualsTheDefinitionForOtherSizes) {
 }
 
 TEST(AddKeyBlock, HidesNoNaN) {
-  arma::fmat Q = normal(4, 3);
-  const arma::fmat K = normal(6, 3), V = normal(6, 5);
+  arma::fmat Q = normal(4, 3), K = normal(6, 3), V = normal(6, 5);
+  const auto taken_in = [&] {
+    QueryBlock seen = nothing_seen(4, 5);
+    add_key_block(seen, Q, K, V, {6, 4, 6, 5});
+    return seen;
+  };
+  const auto nans = [](const auto& part) { return arma::uvec(arma::find_nan(part)).n_elem; };
   Q(2, 1) = nan;
-  QueryBlock seen = nothing_seen(4, 5);
-  add_key_block(seen, Q, K, V, {6, 6, 6, 6});
-  EXPECT_TRUE(seen.output.row(2).has_nan() && std::isnan(seen.sum(2)) && !seen.output.rows(0, 1).has_nan())
-      << diagnosis_mark << line("value", "query 2 holds a NaN: its output and its sum must be NaN, and no other's");
+  QueryBlock seen = taken_in();
+  EXPECT_TRUE(nans(seen.output.row(2)) == 5 && nans(seen.output) == 5 && std::isnan(seen.sum(2)) && nans(seen.sum) == 1)
+      << diagnosis_mark << line("value", "query 2 holds a NaN: its output and its sum must be NaN, and no other's")
+      << (nans(seen.sum) == 0 ? likely_mistake("nan_hidden") : "");
+  Q(2, 1) = 1;
+  K(3, 1) = nan;
+  seen = taken_in();
+  EXPECT_TRUE(nans(seen.output) == 20 && nans(seen.sum) == 4)
+      << diagnosis_mark << line("value", "key 3 holds a NaN, and all queries see it: output and sum must be NaN")
+      << (nans(seen.sum) == 0 ? likely_mistake("nan_hidden") : "");
+  K(3, 1) = 1;
+  V(3, 2) = nan;
+  seen = taken_in();
+  EXPECT_TRUE(nans(seen.output.col(2)) == 4 && nans(seen.output) == 4 && nans(seen.sum) == 0)
+      << diagnosis_mark
+      << line("value",
+              "value 3 holds a NaN in col 2, and all queries see it: col 2 of output must be NaN, and no other")
+      << (nans(seen.output) == 0 ? likely_mistake("nan_hidden") : "");
 }
 
 TEST(AddKeyBlock, LeavesItsArgumentsAsTheyWere) {
@@ -478,12 +497,17 @@ TEST(AddKeyBlock, RejectsPartsThatDoNotFit) {
       add_key_block(seen, normal(4, 3), normal(6, 3), normal(6, 5), {6, 6, 6, 6});
     });
   };
+  const arma::fvec five(5, arma::fill::zeros), three(3, arma::fill::zeros);
+  const arma::fmat narrow(4, 4, arma::fill::zeros), wide(4, 6, arma::fill::zeros);
   reject("output", {"3 x 5", "4 x 5"}, {arma::fmat(3, 5), right.maximum, right.sum});
-  reject("output", {"4 x 6", "4 x 5"}, {arma::fmat(4, 6), right.maximum, right.sum});
+  reject("output", {"4 x 6", "4 x 5"}, {wide, right.maximum, right.sum});
+  reject("output", {"4 x 4", "4 x 5"}, {narrow, right.maximum, right.sum});
   reject("output", {"0 x 0", "4 x 5"}, {arma::fmat(), right.maximum, right.sum});
-  reject("maximum", {"3 x 1", "4 x 1"}, {right.output, arma::fvec(3), right.sum});
+  reject("maximum", {"3 x 1", "4 x 1"}, {right.output, three, right.sum});
+  reject("maximum", {"5 x 1", "4 x 1"}, {right.output, five, right.sum});
   reject("maximum", {"0 x 1", "4 x 1"}, {right.output, arma::fvec(), right.sum});
-  reject("sum", {"6 x 1", "4 x 1"}, {right.output, right.maximum, arma::fvec(6)});
+  reject("sum", {"5 x 1", "4 x 1"}, {right.output, right.maximum, five});
+  reject("sum", {"3 x 1", "4 x 1"}, {right.output, right.maximum, three});
   reject("sum", {"0 x 1", "4 x 1"}, {right.output, right.maximum, arma::fvec()});
 }
 
@@ -559,7 +583,7 @@ TEST(FlashAttention, EqualsTheDefinitionForOtherSizes) {
                          {4, 1, 2, 3, 3, 2, 1, 3, 5},
                          {70, 3, 4, 2, 2, 1, 1, 16, 2},
                          {3, 70, 4, 5, 2, 6, 2, 2, 16},
-                         {71, 69, 3, 4, 1, 2, 1, 32, 20},
+                         {71, 69, 3, 4, 1, 4, 2, 32, 20},
                          {6, 4, 1, 2, 3, 2, 2, 4, 3},
                          {4, 6, 3, 1, 2, 3, 3, 3, 5},
                          {1, 1, 1, 1, 1, 1, 1, 1, 1}}) {
@@ -650,21 +674,63 @@ TEST(FlashAttention, LetsPartsBeMergedByTheirLogSumExp) {
 }
 
 TEST(FlashAttention, TakesNoFiniteScoreForABlockedOne) {
-  const arma::fcube Q = arma::fcube(4, 3, 2).fill(131072), K = arma::fcube(7, 3, 2).fill(-131072);
+  const arma::fcube Q = arma::fcube(4, 4, 2).fill(131072), K = arma::fcube(7, 4, 2).fill(-131072);
   const arma::fcube V = normal(7, 5, 2);
   const Wanted wanted = naive_flash(0 * Q, K, V);
   EXPECT_THAT(flash_attention(Q, K, V, blocks_of(3, 2)).output, IsNear(wanted.output, output_axes, 1e-5))
-      << note("all scores are equal, and far below -1e9: each query takes the mean of the values");
+      << note("all scores are -2^35, far below -1e9: each query takes the mean of the values");
+}
+
+TEST(FlashAttention, TakesTheValueOfTheLargestScoreByFar) {
+  arma::fcube Q(4, 4, 2, arma::fill::zeros), K(7, 4, 2, arma::fill::zeros);
+  const arma::fcube V = normal(7, 5, 2);
+  Q.tube(arma::span::all, arma::span(0)).fill(2);  // a score is the first number of its key: 2 * K / sqrt(4)
+  for (const float unit : {10000.F, -10000.F, 1099511627776.F, -1099511627776.F}) {
+    for (uword j = 0; j < 7; ++j) K.tube(j, 0).fill(unit * static_cast<float>(j + 1));
+    const uword largest = unit > 0 ? 6 : 0;
+    Wanted wanted = {arma::cube(4, 5, 2), arma::mat(4, 2)};
+    for (uword n = 0; n < 2; ++n) {
+      for (uword i = 0; i < 4; ++i) wanted.output.slice(n).row(i) = as_cube(V).slice(n).row(largest);
+    }
+    wanted.log_sum_exp.fill(K(largest, 0, 0));
+    const FlashResult result = flash_attention(Q, K, V, blocks_of(3, 2));
+    const std::string about = note("the scores of keys 0 to 6 are " + std::to_string(static_cast<long long>(unit)) +
+                                   " times 1 to 7: key " + std::to_string(largest) + " has all the weight");
+    EXPECT_THAT(result.output, IsNear(wanted.output, output_axes, 1e-6)) << about;
+    EXPECT_THAT(result.log_sum_exp, IsNear(wanted.log_sum_exp, lse_axes, 1e-6))
+        << note("this is log_sum_exp: the largest score") << about;
+  }
 }
 
 TEST(FlashAttention, HidesNoNaN) {
-  arma::fcube Q = normal(4, 3, 2);
-  const arma::fcube K = normal(7, 3, 2), V = normal(7, 5, 2);
+  const arma::fcube Q = normal(4, 3, 2), K = normal(7, 3, 2), V = normal(7, 5, 2);
+  const auto expect = [&](const FlashResult& result, const Wanted& wanted, const std::string& about) {
+    EXPECT_THAT(result.output, IsNear(wanted.output, output_axes, 1e-5)) << note("this is output") << note(about);
+    EXPECT_THAT(result.log_sum_exp, IsNear(wanted.log_sum_exp, lse_axes, 1e-5))
+        << note("this is log_sum_exp") << note(about);
+  };
   Wanted wanted = naive_flash(Q, K, V);
-  Q(2, 1, 1) = nan;
+  arma::fcube with_nan = Q;
+  with_nan(2, 1, 1) = nan;
   wanted.output.slice(1).row(2).fill(arma::datum::nan);
-  EXPECT_THAT(flash_attention(Q, K, V, blocks_of(3, 2)).output, IsNear(wanted.output, output_axes, 1e-5))
-      << note("query 2 of slice 1 holds a NaN: its row must be NaN, so that it is noticed, and no other");
+  wanted.log_sum_exp(2, 1) = arma::datum::nan;
+  expect(flash_attention(with_nan, K, V, blocks_of(3, 2)), wanted,
+         "query 2 of slice 1 holds a NaN: its row must be NaN, so that it is noticed, and no other");
+
+  wanted = naive_flash(Q, K, V);
+  with_nan = K;
+  with_nan(2, 1, 1) = nan;
+  wanted.output.slice(1).fill(arma::datum::nan);
+  wanted.log_sum_exp.col(1).fill(arma::datum::nan);
+  expect(flash_attention(Q, with_nan, V, blocks_of(3, 2)), wanted,
+         "key 2 of slice 1 holds a NaN, and all queries see it: the slice must be NaN, and no other");
+
+  wanted = naive_flash(Q, K, V);
+  with_nan = V;
+  with_nan(2, 1, 1) = nan;
+  wanted.output.slice(1).col(1).fill(arma::datum::nan);
+  expect(flash_attention(Q, K, with_nan, blocks_of(3, 2)), wanted,
+         "value 2 of slice 1 holds a NaN in col 1: that column of the slice must be NaN, and no other");
 }
 
 TEST(FlashAttention, StartsAfreshAtEveryCall) {
@@ -695,128 +761,166 @@ TEST(FlashAttention, LeavesTheRandomGeneratorToTheCaller) {
 
 // ---------------------------------------------------------------------------------------- flash_attention, its work
 
-/// Which tiles are computed: (query blocks x key blocks), of one slice. For each tile flash_attention is called once
-/// with numbers whose product overflows in this tile and in no other; the processor remembers an overflow.
-arma::umat computed_tiles(uword L, uword S, const FlashOptions& options) {
-  const uword Lb = options.query_block, Sb = options.key_block;
-  arma::umat computed((L + Lb - 1) / Lb, (S + Sb - 1) / Sb);
-  const arma::fcube V(S, 2, 1, arma::fill::ones);
-  for (uword a = 0; a < computed.n_rows; ++a) {
-    for (uword t = 0; t < computed.n_cols; ++t) {
-      arma::fcube Q(L, 3, 1, arma::fill::zeros), K(S, 3, 1, arma::fill::zeros);
-      Q.slice(0).col(1).rows(a * Lb, std::min(L, (a + 1) * Lb) - 1).fill(1e30F);
-      K.slice(0).col(1).rows(t * Sb, std::min(S, (t + 1) * Sb) - 1).fill(1e30F);
-      std::feclearexcept(FE_OVERFLOW);
-      flash_attention(Q, K, V, options);
-      computed(a, t) = std::fetestexcept(FE_OVERFLOW) != 0;
-    }
-  }
-  std::feclearexcept(FE_OVERFLOW);
-  return computed;
-}
-
+/// One slice is looked at, the last of 4: B = 2, H = 2, G = 1. Key lengths are those of its sequence; those of the
+/// other one are S.
 struct Tiles {
   uword L, S;
   FlashOptions options;
+
+  static constexpr uword slice = 3, kv_slice = 1;
+
+  bool sees(uword i, uword j) const {
+    const bool there = options.key_lengths.is_empty() || j < options.key_lengths(1);
+    return there && (!options.causal || j + L <= i + S);
+  }
+  uword query_blocks() const { return (L + options.query_block - 1) / options.query_block; }
+  uword key_blocks() const { return (S + options.key_block - 1) / options.key_block; }
+  arma::span queries(uword a) const {
+    return arma::span(a * options.query_block, std::min(L, (a + 1) * options.query_block) - 1);
+  }
+  arma::span keys(uword t) const {
+    return arma::span(t * options.key_block, std::min(S, (t + 1) * options.key_block) - 1);
+  }
+  /// Whether some query of block a sees some key of block t.
+  bool needed(uword a, uword t) const {
+    for (uword i = queries(a).a; i <= queries(a).b; ++i) {
+      for (uword j = keys(t).a; j <= keys(t).b; ++j) {
+        if (sees(i, j)) return true;
+      }
+    }
+    return false;
+  }
 };
 
 /// Sizes for which some tiles are seen by no query of their block.
 std::vector<Tiles> tiles_to_skip() {
-  return {{7, 11, blocks_of(2, 3, true)},      {12, 5, blocks_of(4, 2, true)},
-          {6, 9, blocks_of(6, 1, true)},       {5, 11, blocks_of(2, 3, false, {4})},
-          {5, 7, blocks_of(2, 3, false, {0})}, {8, 11, blocks_of(3, 2, true, {6})}};
+  return {{7, 11, blocks_of(2, 3, true)},         {12, 5, blocks_of(4, 2, true)},
+          {6, 9, blocks_of(6, 1, true)},          {5, 11, blocks_of(2, 3, false, {11, 4})},
+          {5, 7, blocks_of(2, 3, false, {7, 0})}, {8, 11, blocks_of(3, 2, true, {11, 6})}};
 }
 
-/// How many keys of a tile's block, at most, one of its queries sees; 0: nobody needs the tile.
-uword seen_of_tile(const Tiles& n, uword a, uword t) {
-  uword most = 0;
-  for (uword i = a * n.options.query_block; i < std::min(n.L, (a + 1) * n.options.query_block); ++i) {
-    for (uword j = t * n.options.key_block; j < std::min(n.S, (t + 1) * n.options.key_block); ++j) {
-      const bool there = n.options.key_lengths.is_empty() || j < n.options.key_lengths(0);
-      most += there && (!n.options.causal || j + n.L <= i + n.S);
+/// Whether a tile is computed: with numbers whose product overflows in this tile and in no other. The processor
+/// remembers an overflow.
+bool computes(const Tiles& n, uword a, uword t) {
+  arma::fcube Q(n.L, 3, 4, arma::fill::zeros), K(n.S, 3, 2, arma::fill::zeros);
+  const arma::fcube V(n.S, 2, 2, arma::fill::ones);
+  Q(n.queries(a), arma::span(1), arma::span(n.slice)).fill(1e30F);
+  K(n.keys(t), arma::span(1), arma::span(n.kv_slice)).fill(1e30F);
+  std::feclearexcept(FE_OVERFLOW);
+  flash_attention(Q, K, V, n.options);
+  const bool computed = std::fetestexcept(FE_OVERFLOW) != 0;
+  std::feclearexcept(FE_OVERFLOW);
+  return computed;
+}
+
+/// Says which tile is computed that nobody needs; empty: none.
+std::string needless_tile(const Tiles& n) {
+  for (uword a = 0; a < n.query_blocks(); ++a) {
+    for (uword t = 0; t < n.key_blocks(); ++t) {
+      if (n.needed(a, t) || !computes(n, a, t)) continue;
+      return "query block " + std::to_string(a) + " computed key block " + std::to_string(t) +
+             ", of which none of its queries sees a key";
     }
   }
-  return most;
+  return {};
+}
+
+/// Which mistake computes a needless tile. The cases without key lengths come first.
+std::string likely_of_a_needless_tile(const Tiles& n) {
+  Tiles square = n;
+  square.options.query_block = square.options.key_block = std::min(n.options.query_block, n.options.key_block);
+  if (needless_tile(square).empty()) return likely_mistake("blocks_ignored");  // the two sizes were mixed up
+  return n.options.key_lengths.is_empty() ? likely_mistake("all_tiles") : likely_mistake("padding_computed");
 }
 
 TEST(FlashAttention, ComputesNoTileThatNobodySees) {
   for (const Tiles& n : tiles_to_skip()) {
-    const arma::fcube Q = normal(n.L, 3, 1), K = normal(n.S, 3, 1), V = normal(n.S, 2, 1);
+    const arma::fcube Q = normal(n.L, 3, 4), K = normal(n.S, 3, 2), V = normal(n.S, 2, 2);
     expect_definition(Q, K, V, n.options);
     if (HasFailure()) return;  // who sees what is wrong: other checks tell that better
-    const arma::umat computed = computed_tiles(n.L, n.S, n.options);
-    for (uword a = 0; a < computed.n_rows; ++a) {
-      for (uword t = 0; t < computed.n_cols; ++t) {
-        ASSERT_TRUE(computed(a, t) == 0 || seen_of_tile(n, a, t) > 0)
-            << diagnosis_mark
-            << line("value", "query block " + std::to_string(a) + " computed key block " + std::to_string(t) +
-                                 ", of which none of its queries sees a key")
-            << note("L = " + std::to_string(n.L) + ", S = " + std::to_string(n.S)) << options_note(n.options)
-            << note("or the tiles are not of the size asked for") << likely_mistake("all_tiles");
-      }
-    }
+    const std::string needless = needless_tile(n);
+    ASSERT_TRUE(needless.empty()) << diagnosis_mark << line("value", needless)
+                                  << note("the last of 4 slices, L = " + std::to_string(n.L) +
+                                          ", S = " + std::to_string(n.S))
+                                  << options_note(n.options) << likely_of_a_needless_tile(n);
   }
 }
 
 TEST(FlashAttention, LooksAtNoTileThatNobodySees) {
   for (const Tiles& n : tiles_to_skip()) {
-    const arma::fcube Q = normal(n.L, 3, 1), K = normal(n.S, 3, 1), V = normal(n.S, 2, 1);
+    const arma::fcube Q = normal(n.L, 3, 4), K = normal(n.S, 3, 2), V = normal(n.S, 2, 2);
     expect_definition(Q, K, V, n.options);
     if (HasFailure()) return;
-    const FlashResult wanted = flash_attention(Q, K, V, n.options);
-    const uword Lb = n.options.query_block, Sb = n.options.key_block;
-    for (uword a = 0; a * Lb < n.L; ++a) {
-      const uword first = a * Lb, last = std::min(n.L, first + Lb) - 1;
+    const arma::fcube wanted = flash_attention(Q, K, V, n.options).output;
+    for (uword a = 0; a < n.query_blocks(); ++a) {
       arma::fcube K_nan = K, V_nan = V;
-      for (uword t = 0; t * Sb < n.S; ++t) {
-        if (seen_of_tile(n, a, t) > 0) continue;
-        K_nan.slice(0).rows(t * Sb, std::min(n.S, (t + 1) * Sb) - 1).fill(nan);
-        V_nan.slice(0).rows(t * Sb, std::min(n.S, (t + 1) * Sb) - 1).fill(nan);
+      for (uword t = 0; t < n.key_blocks(); ++t) {
+        if (n.needed(a, t)) continue;
+        K_nan(n.keys(t), arma::span::all, arma::span(n.kv_slice)).fill(nan);
+        V_nan(n.keys(t), arma::span::all, arma::span(n.kv_slice)).fill(nan);
       }
-      const arma::fcube output = rows_of(flash_attention(Q, K_nan, V_nan, n.options).output, first, last);
-      ASSERT_THAT(output, IsNear(as_cube(rows_of(wanted.output, first, last)), output_axes, 1e-5))
+      const arma::fcube output = flash_attention(Q, K_nan, V_nan, n.options).output;
+      const uword first = n.queries(a).a, last = n.queries(a).b;
+      ASSERT_THAT(arma::fcube(output(arma::span(first, last), arma::span::all, arma::span(n.slice))),
+                  IsNear(as_cube(arma::fcube(wanted(arma::span(first, last), arma::span::all, arma::span(n.slice)))),
+                         output_axes, 1e-5))
           << note("these are queries " + std::to_string(first) + " to " + std::to_string(last) +
-                  "; NaN was put into the key blocks of which none of them sees a key")
-          << options_note(n.options) << likely_mistake("all_tiles");
+                  " of the last of 4 slices; NaN was put into the key blocks of which none of them sees a key")
+          << options_note(n.options) << likely_of_a_needless_tile(n);
     }
   }
 }
 
 // -------------------------------------------------------------------------------------- flash_attention, its memory
 
-/// Bytes held at one time, one slice, D = 2, Dv = 3.
-std::size_t bytes_held(uword L, uword S, uword query_block, uword key_block) {
-  const arma::fcube Q = normal(L, 2, 1), K = normal(S, 2, 1), V = normal(S, 3, 1);
-  return peak_bytes([&] { flash_attention(Q, K, V, blocks_of(query_block, key_block)); });
+/// Bytes held at one time by flash_attention: D = 2, Dv = 3, one slice; or 4 (B = 2, H = 2), causal and padded.
+std::size_t bytes_held(uword L, uword S, uword query_block, uword key_block, bool with_all) {
+  const uword N = with_all ? 4 : 1;
+  const arma::fcube Q = normal(L, 2, N), K = normal(S, 2, N), V = normal(S, 3, N);
+  const FlashOptions options =
+      with_all ? blocks_of(query_block, key_block, true, {S, S - 1}) : blocks_of(query_block, key_block);
+  return peak_bytes([&] { flash_attention(Q, K, V, options); });
 }
 
-void expect_few_bytes_more(std::size_t shorter, std::size_t longer, std::size_t allowed, const std::string& what) {
-  const std::size_t more = longer > shorter ? longer - shorter : 0;
-  EXPECT_TRUE(more <= allowed) << diagnosis_mark
-                               << line("memory", bytes_text(longer) + " were held at one time, " + bytes_text(more) +
-                                                     " more than for half the length, want at most " +
-                                                     bytes_text(allowed) + " more")
-                               << note(what) << likely_mistake("whole_scores");
-}
-
-TEST(FlashAttention, HoldsNoMatrixOfQueriesTimesKeys) {
-  for (const uword L : {32U, 64U, 128U}) {  // one token more: 48 numbers more at the very most, whatever L
-    expect_few_bytes_more(bytes_held(L, L, 8, 16), bytes_held(2 * L, 2 * L, 8, 16), L * 48 * sizeof(float),
-                          "L = S = " + std::to_string(2 * L) + ", query_block = 8, key_block = 16");
+/// Queries or keys, or both, twice as many: what is held may grow by 48 numbers a token, which is far more than results
+/// and lengths need, but not by L x S.
+void expect_few_bytes_more(uword L, uword S, uword L_twice, uword S_twice, uword query_block, uword key_block,
+                           const std::string& also = "") {
+  for (const bool with_all : {false, true}) {
+    const std::size_t shorter = bytes_held(L, S, query_block, key_block, with_all);
+    const std::size_t longer = bytes_held(L_twice, S_twice, query_block, key_block, with_all);
+    const std::size_t more = longer > shorter ? longer - shorter : 0;
+    const std::size_t allowed = std::max(L_twice - L, S_twice - S) * 48 * sizeof(float);
+    EXPECT_TRUE(more <= allowed) << diagnosis_mark
+                                 << line("memory", bytes_text(longer) + " were held at one time, " + bytes_text(more) +
+                                                       " more than for half the length, want at most " +
+                                                       bytes_text(allowed) + " more")
+                                 << note("L = " + std::to_string(L_twice) + ", S = " + std::to_string(S_twice) +
+                                         ", query_block = " + std::to_string(query_block) +
+                                         ", key_block = " + std::to_string(key_block) + also)
+                                 << note(with_all ? "4 slices, causal, with key_lengths" : "one slice")
+                                 << (with_all ? likely_mistake("whole_mask") : likely_mistake("whole_scores"));
+    if (more > allowed) return;
   }
 }
 
+TEST(FlashAttention, HoldsNoMatrixOfQueriesTimesKeys) {
+  for (const uword L : {32U, 64U, 128U}) expect_few_bytes_more(L, L, 2 * L, 2 * L, 8, 16);
+}
+
 TEST(FlashAttention, HoldsNoMatrixOfAQueryBlockTimesAllKeys) {
-  expect_few_bytes_more(bytes_held(64, 512, 64, 8), bytes_held(64, 1024, 64, 8), 512 * 48 * sizeof(float),
-                        "L = query_block = 64, S = 1024, key_block = 8: also 64 x 1024 is L x S");
+  expect_few_bytes_more(64, 512, 64, 1024, 64, 8, ": also 64 x 1024 is L x S");
 }
 
 TEST(FlashAttention, HoldsNoMatrixOfAllQueriesTimesAKeyBlock) {
-  expect_few_bytes_more(bytes_held(512, 64, 8, 64), bytes_held(1024, 64, 8, 64), 512 * 48 * sizeof(float),
-                        "S = key_block = 64, L = 1024, query_block = 8: also 1024 x 64 is L x S");
+  expect_few_bytes_more(512, 64, 1024, 64, 8, 64, ": also 1024 x 64 is L x S");
 }
 
 TEST(FlashAttention, HoldsTilesOfTheSizeThatItIsTold) {
+  const auto held = [](uword L, uword S, uword D, uword Dv, uword query_block, uword key_block) {
+    const arma::fcube Q = normal(L, D, 1), K = normal(S, D, 1), V = normal(S, Dv, 1);
+    return peak_bytes([&] { flash_attention(Q, K, V, blocks_of(query_block, key_block)); });
+  };
   const auto expect_less = [](std::size_t small, std::size_t large, const std::string& what) {
     EXPECT_TRUE(small <= large / 2) << diagnosis_mark
                                     << line("memory", bytes_text(small) + " were held at one time, want at most " +
@@ -824,8 +928,11 @@ TEST(FlashAttention, HoldsTilesOfTheSizeThatItIsTold) {
                                     << note(what + ", and " + bytes_text(large) + " with 128")
                                     << (small > large / 10 * 9 ? likely_mistake("blocks_ignored") : "");
   };
-  expect_less(bytes_held(64, 512, 64, 8), bytes_held(64, 512, 64, 128), "L = query_block = 64, S = 512, key_block = 8");
-  expect_less(bytes_held(512, 64, 8, 64), bytes_held(512, 64, 128, 64), "S = key_block = 64, L = 512, query_block = 8");
+  // Rows of D = 64 numbers: the copied tiles of Q, K and V are large, whatever is done with the scores.
+  expect_less(held(8, 256, 64, 64, 8, 8), held(8, 256, 64, 64, 8, 128),
+              "L = query_block = 8, S = 256, D = Dv = 64, key_block = 8");
+  expect_less(held(256, 8, 64, 1, 8, 8), held(256, 8, 64, 1, 128, 8),
+              "S = key_block = 8, L = 256, D = 64, Dv = 1, query_block = 8");
 }
 
 TEST(FlashAttention, CopiesNoKeyForEachHeadOfAGroup) {
@@ -875,18 +982,20 @@ TEST(FlashAttention, RejectsBlocksOfZero) {
 }
 
 TEST(FlashAttention, RejectsKeyLengthsThatDoNotFit) {
-  const auto with = [](const arma::uvec& key_lengths) {
-    return [=] {
-      flash_attention(normal(4, 3, 12), normal(7, 3, 6), normal(7, 5, 6), blocks_of(3, 2, false, key_lengths));
+  for (const auto& [L, causal] : {std::pair<uword, bool>{4, false}, {9, true}}) {
+    const auto with = [L = L, causal = causal](const arma::uvec& key_lengths) {
+      return [=] {
+        flash_attention(normal(L, 3, 12), normal(7, 3, 6), normal(7, 5, 6), blocks_of(3, 2, causal, key_lengths));
+      };
     };
-  };
-  const std::string slices =
-      note("Q has 12 slices, K has 6: as many sequences as key_lengths has must share each of them evenly");
-  EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"4", "6"}), with({1, 2, 3, 4})) << slices;
-  EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"5", "6"}), with({1, 2, 3, 4, 5})) << slices;
-  EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"12", "6"}), with(arma::uvec(12, arma::fill::ones))) << slices;
-  EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"8", "7"}), with({1, 8, 3}));
-  EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"9", "7"}), with({1, 2, 9}));
+    const std::string slices =
+        note("Q has 12 slices, K has 6: as many sequences as key_lengths has must share each of them evenly");
+    EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"4", "6"}), with({1, 2, 3, 4})) << slices;
+    EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"5", "6"}), with({1, 2, 3, 4, 5})) << slices;
+    EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"12", "6"}), with(arma::uvec(12, arma::fill::ones))) << slices;
+    EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"8", "7"}), with({1, 8, 3}));
+    EXPECT_PRED_FORMAT1(RejectsArgument("key_lengths", {"9", "7"}), with({1, 2, 9}));
+  }
 }
 
 // ------------------------------------------------------------------------------------------------------------- speed

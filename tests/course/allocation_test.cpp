@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,13 @@ TEST(AllocatedBytes, CountsVectorsArraysAndMalloc) {
               std::free(memory);
             }),
             8000U);
+}
+
+TEST(AllocatedBytes, CountsWhatOtherThreadsTake) {
+  const auto in_a_thread = [] { std::thread([] { const std::vector<double> numbers(1000); }).join(); };
+  EXPECT_GE(allocated_bytes(in_a_thread), 8000U);
+  EXPECT_GE(largest_allocation(in_a_thread), 8000U);
+  EXPECT_GE(peak_bytes(in_a_thread), 8000U);
 }
 
 TEST(LargestAllocation, IsTheLargestPieceAndNoSum) {

@@ -2,25 +2,32 @@
 
 #include <malloc.h>
 
-#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
 namespace {
 
-thread_local std::size_t asked_for = 0;
-thread_local std::size_t largest_piece = 0;
-thread_local std::ptrdiff_t held = 0;  // below zero when memory from elsewhere was given back
-thread_local std::ptrdiff_t most_held = 0;
+// Of all threads: an answer may start some.
+std::atomic<std::size_t> asked_for = 0;
+std::atomic<std::size_t> largest_piece = 0;
+std::atomic<std::ptrdiff_t> held = 0;  // below zero when memory from elsewhere was given back
+std::atomic<std::ptrdiff_t> most_held = 0;
+
+template <typename Number>
+void raise(std::atomic<Number>& most, Number value) {
+  for (Number before = most; before < value && !most.compare_exchange_weak(before, value);) {
+  }
+}
 
 void count(std::size_t size) {
   asked_for += size;
-  largest_piece = std::max(largest_piece, size);
+  raise(largest_piece, size);
 }
 
 void* taken(void* memory) {
-  held += static_cast<std::ptrdiff_t>(malloc_usable_size(memory));
-  most_held = std::max(most_held, held);
+  const std::ptrdiff_t size = static_cast<std::ptrdiff_t>(malloc_usable_size(memory));
+  raise(most_held, held += size);
   return memory;
 }
 
