@@ -842,7 +842,8 @@ TEST(FlashAttention, ComputesNoTileThatNobodySees) {
     ASSERT_TRUE(needless.empty()) << diagnosis_mark << line("value", needless)
                                   << note("the last of 4 slices, L = " + std::to_string(n.L) +
                                           ", S = " + std::to_string(n.S))
-                                  << options_note(n.options) << likely_of_a_needless_tile(n);
+                                  << options_note(n.options) << note("or the tiles are not of the size asked for")
+                                  << likely_of_a_needless_tile(n);
   }
 }
 
