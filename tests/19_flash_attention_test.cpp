@@ -104,8 +104,8 @@ void expect_result(const FlashResult& result, Expected output, Expected log_sum_
                    const std::string& about) {
   output.tolerance = tolerance.output;
   log_sum_exp.tolerance = tolerance.log_sum_exp;
-  EXPECT_THAT(result.output, Matches(output)) << note("this is output") << about;
-  EXPECT_THAT(result.log_sum_exp, Matches(log_sum_exp)) << note("this is log_sum_exp") << about;
+  EXPECT_THAT(result.output, Matches(output)) << about;
+  EXPECT_THAT(result.log_sum_exp, Matches(log_sum_exp)) << about;
 }
 
 /// That the result is what the definition gives.
@@ -281,9 +281,9 @@ QueryBlock block_from(const arma::mat& joined) {
 void expect_block(const QueryBlock& seen, Expected wanted, const arma::fmat& Q, const arma::fmat& K,
                   const arma::fmat& V, uword S, const std::string& about = "") {
   const uword Lb = wanted.values.n_rows, Dv = wanted.values.n_cols - 2;
-  ASSERT_THAT(seen.output, HasShape({{"Lb", Lb}, {"Dv", Dv}})) << note("this is output") << about;
-  ASSERT_THAT(arma::fmat(seen.maximum), HasShape({{"Lb", Lb}, {"1", 1}})) << note("this is maximum") << about;
-  ASSERT_THAT(arma::fmat(seen.sum), HasShape({{"Lb", Lb}, {"1", 1}})) << note("this is sum") << about;
+  ASSERT_THAT(seen.output, HasShape({{"Lb", Lb}, {"Dv", Dv}})) << about;
+  ASSERT_THAT(arma::fmat(seen.maximum), HasShape({{"Lb", Lb}, {"1", 1}})) << about;
+  ASSERT_THAT(arma::fmat(seen.sum), HasShape({{"Lb", Lb}, {"1", 1}})) << about;
   const double largest_value = std::max(1.0, static_cast<double>(arma::abs(V).max()));
   wanted.tolerance = rounding_of_attention(as_cube(Q), as_cube(K), 1) * static_cast<double>(S) * largest_value;
   const arma::mat output_maximum_sum = joined(seen);
@@ -698,16 +698,15 @@ TEST(FlashAttention, TakesTheValueOfTheLargestScoreByFar) {
                                    " times 1 to 7: key " + std::to_string(largest) + " has all the weight");
     EXPECT_THAT(result.output, IsNear(wanted.output, output_axes, 1e-6)) << about;
     EXPECT_THAT(result.log_sum_exp, IsNear(wanted.log_sum_exp, lse_axes, 1e-6))
-        << note("this is log_sum_exp: the largest score") << about;
+        << note("log_sum_exp is the largest score, as the others add nothing") << about;
   }
 }
 
 TEST(FlashAttention, HidesNoNaN) {
   const arma::fcube Q = normal(4, 3, 2), K = normal(7, 3, 2), V = normal(7, 5, 2);
   const auto expect = [&](const FlashResult& result, const Wanted& wanted, const std::string& about) {
-    EXPECT_THAT(result.output, IsNear(wanted.output, output_axes, 1e-5)) << note("this is output") << note(about);
-    EXPECT_THAT(result.log_sum_exp, IsNear(wanted.log_sum_exp, lse_axes, 1e-5))
-        << note("this is log_sum_exp") << note(about);
+    EXPECT_THAT(result.output, IsNear(wanted.output, output_axes, 1e-5)) << note(about);
+    EXPECT_THAT(result.log_sum_exp, IsNear(wanted.log_sum_exp, lse_axes, 1e-5)) << note(about);
   };
   Wanted wanted = naive_flash(Q, K, V);
   arma::fcube with_nan = Q;

@@ -306,6 +306,10 @@ def by_hand_tensors():
     return Q, K, V
 
 
+def without(mistakes, *names):
+    return tuple(name for name in mistakes if name not in names)
+
+
 def cases():
     made = {
         "cost_by_hand": cost_case(5, 7, 4, 2, floor=False),
@@ -325,27 +329,22 @@ def cases():
 
     Q, K, V = by_hand_tensors()
     counts = visible(3, 5, 5, True)
-    only = BLOCK_MISTAKES
-
-    def without(*names):
-        return tuple(name for name in only if name not in names)
-
     # In a case there are no mistakes that give the same as another one, be it in the catalogue or not: in the first
     # block, an unshifted score is one minus the old maximum.
-    only = without("scaled_by_Lb")  # here Lb = Dv
-    made["block_0_by_hand"] = block_case(Q[:2], K[:2], V[:2], counts[:2], 0, only=without("block_not_shifted"))
-    only = without("visible_ignored", "visible_one_more")  # here Sb = 2
-    made["block_1_by_hand"] = block_case(Q[:2], K[:4], V[:4], counts[:2], 2, only=only)
-    only = only + FLASH_MISTAKES
-    only = without("blocked_is_zero", "visible_from_first_key", "visible_not_shifted", "ends_with_first_query")
-    only = without("last_query_block_lost", "last_key_block_lost")  # of one query and one key
+    by_hand = without(BLOCK_MISTAKES, "scaled_by_Lb")  # here Lb = Dv
+    only = without(by_hand, "block_not_shifted")
+    made["block_0_by_hand"] = block_case(Q[:2], K[:2], V[:2], counts[:2], 0, only=only)
+    by_hand = without(by_hand, "visible_ignored", "visible_one_more")  # here Sb = 2
+    made["block_1_by_hand"] = block_case(Q[:2], K[:4], V[:4], counts[:2], 2, only=by_hand)
+    alike = ("blocked_is_zero", "visible_from_first_key", "visible_not_shifted", "ends_with_first_query")
+    alike += ("last_query_block_lost", "last_key_block_lost")  # of one query and one key
+    only = without(by_hand + FLASH_MISTAKES, *alike)
     made["by_hand"] = flash_case(Q[None, None], K[None, None], V[None, None], (2, 2), causal=True, only=only)
 
     Q, K = floats(190, (5, 3), (8, 3), spread=1.5)
     (V,) = floats(191, (8, 4))
     everything = torch.full((5,), 8)
-    only = BLOCK_MISTAKES
-    first = without("block_not_shifted")
+    first = without(BLOCK_MISTAKES, "block_not_shifted")
     made["block_first"] = block_case(Q, K, V, everything, 0, 190, only=first)
     made["block_later"] = block_case(Q, K, V, everything, 2, 190)
     # query 1 has seen nothing and sees nothing, query 0 sees its first keys here, query 2 none of these keys
