@@ -271,9 +271,8 @@ def rope(seed):
     add_rope(case, X)
     add_rope(case, X, 7, suffix="_later", only={"from_one", "first_position_ignored", "rope_slices_continued"})
     add_rope(case, X, base=50.0, suffix="_base", only={"rope_base_ignored", "half_exponent", "growing_speed"})
-    far = 1e6 * X
     for pairing, rotate in ROTATE.items():
-        case.add(pairing + "_far", rotate(far, turns(5, 6, 100000)), "B H L D")
+        case.add(pairing + "_far", rotate(1e6 * X, turns(5, 6, 100000)) / 1e6, "B H L D")  # in millions, as the check
     return case
 
 
