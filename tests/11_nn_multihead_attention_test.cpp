@@ -301,6 +301,41 @@ TEST(LoadState, TakesSeparateWeightsWhenAnyWidthDiffers) {
   }
 }
 
+TEST(LoadState, IgnoresTheWeightsOfTheOtherKind) {
+  MultiheadAttentionState both = state_from(load_golden("plain"));
+  MultiheadAttentionState separate = state_from(load_golden("other_widths"));
+  both.q_proj_weight = separate.q_proj_weight;
+  both.k_proj_weight = separate.k_proj_weight;
+  both.v_proj_weight = separate.v_proj_weight;
+  separate.in_proj_bias = both.in_proj_bias;
+  separate.out_proj_weight = both.out_proj_weight;
+  separate.out_proj_bias = both.out_proj_bias;
+
+  const auto expect_same_as = [&](const MultiheadAttentionState& one_kind, uword kdim, uword vdim,
+                                  const std::string& about, const std::string& likely) {
+    MultiheadAttention layer(12, 3, 0.0, true, kdim, vdim);
+    MultiheadAttention wanted = layer;
+    wanted.load_state(one_kind);
+    std::string threw;
+    try {
+      layer.load_state(both);
+    } catch (const std::exception& error) {
+      threw = type_name(error) + ": " + error.what();
+    }
+    const std::string wrong = changed(wanted, layer);
+    EXPECT_TRUE(threw.empty() && wrong.empty())
+        << diagnosis_mark << (threw.empty() ? line("value", "these fields are wrong: " + wrong) : line("threw", threw))
+        << note("the state holds a packed weight and separate ones; " + about) << likely;
+  };
+  MultiheadAttentionState packed = both;
+  packed.q_proj_weight.reset();
+  packed.k_proj_weight.reset();
+  packed.v_proj_weight.reset();
+  expect_same_as(packed, 12, 12, "all widths are E, so the packed one counts", likely_mistake("separate_preferred"));
+  expect_same_as(separate, 8, 10, "kdim is 8 and vdim 10, so the separate ones count",
+                 likely_mistake("packed_preferred"));
+}
+
 TEST(LoadState, TakesAStateWithoutBias) {
   const GoldenCase golden = load_golden("no_bias");
   MultiheadAttention layer(12, 3, 0.0, false);
@@ -608,6 +643,27 @@ TEST(NnMultiheadAttention, AddsTheFloatMaskOfEveryHead) { expect_pytorch("float_
 
 TEST(NnMultiheadAttention, TakesAFloatMaskAndPadding) { expect_pytorch("float_and_padding"); }
 
+TEST(NnMultiheadAttention, TakesAllThreeMasksTogether) { expect_pytorch("all_masks"); }
+
+TEST(NnMultiheadAttention, AppliesMasksWhenWeightsAreNotNeeded) {
+  const GoldenCase golden = load_golden("all_masks");
+  const GoldenCase plain = load_golden("plain");
+  MultiheadAttention layer = layer_from(plain);
+  const auto output = [&](MultiheadAttentionOptions options, bool need_weights) {
+    options.need_weights = need_weights;
+    return layer.forward(plain.cube("query"), plain.cube("key"), plain.cube("value"), options).output;
+  };
+  const arma::cube without_weights = output(masks_from(golden), false);
+  const arma::cube with_weights = output(masks_from(golden), true);
+  const auto same_as = [&](const arma::cube& other) {
+    return arma::approx_equal(without_weights, other, "absdiff", 1e-10);
+  };
+  const bool forgotten = same_as(output({}, false)) && !same_as(with_weights);
+  EXPECT_THAT(without_weights, IsNear(with_weights, output_axes))
+      << note("need_weights is false, and there are masks; what is wanted is the output with need_weights = true")
+      << (forgotten ? likely_mistake("masks_need_weights") : "");
+}
+
 TEST(NnMultiheadAttention, GivesZeroWeightsToAQueryWithoutKeys) {
   const GoldenCase golden = load_golden("fully_masked");
   expect_pytorch("fully_masked");
@@ -667,6 +723,20 @@ TEST(NnMultiheadAttention, EqualsPyTorchInTraining) {
   EXPECT_THAT(forward(true).weights, Matches(golden.expected("weights"))) << about;
 }
 
+TEST(NnMultiheadAttention, AppliesMasksAndDropoutTogether) {
+  const GoldenCase golden = load_golden("masked_dropout");
+  const GoldenCase plain = load_golden("plain");
+  MultiheadAttention layer = layer_from(plain);
+  layer.dropout = Dropout(0.25);
+  layer.dropout.inject(golden.mask("keep"));
+  MultiheadAttentionOptions options = masks_from(golden);
+  options.average_attn_weights = false;
+  const auto result = layer.forward(plain.cube("query"), plain.cube("key"), plain.cube("value"), options);
+  const std::string about = note("with all three masks, in training, with p = 0.25");
+  EXPECT_THAT(result.output, Matches(golden.expected("output"))) << about;
+  EXPECT_THAT(result.weights, Matches(golden.expected("head_weights"))) << about;
+}
+
 TEST(NnMultiheadAttention, ReturnsTheVeryWeightsThatMixedTheValues) {
   MultiheadAttention layer = new_layer(12, 3, true, 8, 10);
   layer.dropout = Dropout(0.5);  // draws a mask of its own at every call
@@ -722,9 +792,10 @@ TEST(NnMultiheadAttention, EqualsTheDefinitionForOtherSizes) {
   struct Sizes {
     uword L, S, E, H, B, kdim, vdim;
   };
-  for (const Sizes& of : {Sizes{4, 6, 10, 5, 3, 7, 2}, Sizes{6, 4, 8, 2, 3, 8, 8}, Sizes{1, 5, 6, 3, 2, 6, 6},
-                          Sizes{5, 1, 6, 2, 3, 4, 6}, Sizes{3, 7, 5, 1, 2, 5, 9}, Sizes{4, 6, 9, 9, 1, 2, 3},
-                          Sizes{2, 3, 1, 1, 4, 1, 1}, Sizes{70, 65, 6, 2, 3, 6, 6}, Sizes{1, 1, 4, 2, 3, 4, 4}}) {
+  for (const Sizes& of :
+       {Sizes{4, 6, 10, 5, 3, 7, 2}, Sizes{6, 4, 8, 2, 3, 8, 8}, Sizes{1, 5, 6, 3, 2, 6, 6}, Sizes{5, 1, 6, 2, 3, 4, 6},
+        Sizes{3, 7, 5, 1, 2, 5, 9}, Sizes{4, 6, 9, 9, 1, 2, 3}, Sizes{2, 3, 1, 1, 4, 1, 1},
+        Sizes{70, 65, 6, 2, 3, 6, 6}, Sizes{1, 1, 4, 2, 3, 4, 4}, Sizes{3, 5, 80, 2, 4, 7, 6}}) {
     for (const bool bias : {true, false}) {
       MultiheadAttention layer = new_layer(of.E, of.H, bias, of.kdim, of.vdim);
       const arma::cube query = normal(of.L, of.E, of.B);
@@ -873,6 +944,21 @@ TEST(NnMultiheadAttention, StandsScoresFarFromZero) {
   const auto result = layer.forward(query, key, key);
   EXPECT_THAT(result.weights, RowsSumToOne());
   EXPECT_TRUE(result.output.is_finite()) << diagnosis_mark << line("value", "the output holds NaN or infinity");
+}
+
+TEST(NnMultiheadAttention, DoesNotHideANaN) {
+  MultiheadAttention layer = new_layer(12, 3);
+  arma::cube query = normal(5, 12, 2);
+  query(2, 1, 0) = arma::datum::nan;
+  const arma::cube key = normal(7, 12, 2);
+  const auto wanted = naive(layer, query, key, key);
+  MultiheadAttentionOptions options;
+  options.average_attn_weights = false;
+  const auto result = layer.forward(query, key, key, options);
+  const std::string about = note("query 2 of sequence 0 holds NaN: its row is NaN, and no other row");
+  EXPECT_THAT(result.weights, IsNear(wanted.weights, head_weights_axes))
+      << about << (hides_nan(result.weights, wanted.weights) ? likely_mistake("nan_hidden") : "");
+  EXPECT_THAT(result.output, IsNear(wanted.output, output_axes)) << about;
 }
 
 // ------------------------------------------------------------------------------------------------ bad input

@@ -275,6 +275,63 @@ def float_and_padding_case(layer, inputs, seed):
     return right(case, layer, inputs, attn_mask=mask, key_padding_mask=padding)
 
 
+def three_masks(seed):
+    """A bool and a float mask, which PyTorch takes as one (its own rule: a key that is ignored gets -inf), and padding."""
+    torch.manual_seed(seed)
+    blocks = torch.rand(B * H, L, S) < 0.3
+    blocks[..., 2] = blocks[..., 3] = False
+    added = float_mask((L, S))
+    padding = torch.tensor([[0, 1, 0, 0, 0, 0, 0], [1, 0, 0, 1, 0, 0, 0]]).bool()
+    return blocks, added, padding, blocked(added.expand(B * H, L, S), blocks)
+
+
+def add_three_masks(case, blocks, added, padding):
+    case.add("bool_attn_mask", blocks.to(DOUBLE), "H·B L S").add("float_attn_mask", added, "L S")
+    return case.add("key_padding_mask", padding.to(DOUBLE), "B S")
+
+
+def all_masks_case(layer, inputs, seed):
+    blocks, added, padding, merged = three_masks(seed)
+    case = add_three_masks(Case(seed), blocks, added, padding)
+    right(case, layer, inputs, attn_mask=merged, key_padding_mask=padding)
+
+    def mistake(name, **masks):
+        case.add_mistake(name, output=layer(*inputs, **masks)[0])
+
+    mistake("float_mask_forgotten", attn_mask=blocks, key_padding_mask=padding)
+    mistake("bool_mask_forgotten", attn_mask=added, key_padding_mask=padding)
+    mistake("padding_of_three_forgotten", attn_mask=merged)
+    return case
+
+
+def masked_dropout_case(layer, inputs, p, seed):
+    """All three masks in training. PyTorch draws the same dropout for the same seed, whatever the weights are."""
+    blocks, added, padding, merged = three_masks(seed)
+    case = add_three_masks(Case(seed), blocks, added, padding)
+    layer.train()
+
+    def trained(dropout_p=p, **masks):
+        layer.dropout = dropout_p
+        torch.manual_seed(seed)
+        output, head_weights = layer(*inputs, average_attn_weights=False, **masks)
+        return {"output": output, "head_weights": head_weights}
+
+    masks = {"attn_mask": merged, "key_padding_mask": padding}
+    unmasked = trained()
+    keep = unmasked["head_weights"] != 0
+    made = trained(**masks)
+    undropped = trained(dropout_p=0.0, **masks)
+    assert torch.allclose(undropped["head_weights"] * keep / (1 - p), made["head_weights"])
+    case.add("keep", keep.to(DOUBLE), "B H L S").add("output", made["output"], "B L E")
+    case.add("head_weights", made["head_weights"], "B H L S")
+    without_float = trained(attn_mask=blocks, key_padding_mask=padding)
+    case.add_mistake("undropped_under_mask", output=undropped["output"])
+    case.add_mistake("unmasked_in_training", output=unmasked["output"])
+    case.add_mistake("float_mask_forgotten", output=without_float["output"])
+    layer.dropout = 0.0
+    return case
+
+
 def fully_masked_case(layer, inputs):
     """Sequence 1 is all padding, and head 1 of sequence 0 may not look anywhere from query 2. PyTorch 1.13 gives NaN
     for these rows; here they are what weights of zero give. All other rows are PyTorch's."""
@@ -362,6 +419,8 @@ def cases():
         "self_attention": self_attention_case(layer, 119),
         "dropout": dropout_case(layer, inputs, 0.25, 120),
         "no_bias": no_bias_case(inputs, 121),
+        "all_masks": all_masks_case(layer, inputs, 125),
+        "masked_dropout": masked_dropout_case(layer, inputs, 0.25, 126),
         # these have layers of their own
         "other_widths": other_widths_case(True, 122),
         "other_widths_no_bias": other_widths_case(False, 123),

@@ -35,6 +35,9 @@ std::string diagnose_shape(const arma::cube& actual, const std::vector<Axis>& ex
 /// Rows that do not sum to one, or hold a negative or a NaN.
 std::string diagnose_rows_sum_to_one(const arma::cube& actual);
 
+/// Whether a result is the expected one with 0 in place of NaN, and nothing else is wrong.
+bool hides_nan(const arma::cube& actual, const arma::cube& expected);
+
 /// The line that names a catalogued mistake of the lesson being checked, by id, to stream behind an assertion.
 /// @throws std::out_of_range when the catalogue has no such id.
 std::string likely_mistake(const std::string& id);
