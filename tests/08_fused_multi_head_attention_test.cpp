@@ -250,6 +250,7 @@ TEST(FusedMultiHeadAttention, EqualsTheDefinitionForOtherSizes) {
                          {2, 1, 1, 3},
                          {70, 6, 2, 3},
                          {2, 40, 20, 4},
+                         {3, 80, 2, 4},
                          {3, 24, 8, 2}}) {
     const arma::cube X(n.L, n.E, n.B, arma::fill::randn);
     FusedMultiHeadAttention attention = layer_without_dropout(n.E, n.H);
@@ -333,6 +334,17 @@ TEST(FusedMultiHeadAttention, DropsTheWeightsThatPyTorchDropped) {
   EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
 }
 
+TEST(FusedMultiHeadAttention, AppliesTheMaskAndDropoutTogether) {
+  const GoldenCase golden = load_golden("masked_dropout");
+  FusedMultiHeadAttention attention(8, 2, 0.4);
+  attention.qkv_proj = golden.linear("qkv_proj");
+  attention.output_proj = golden.linear("output_proj");
+  attention.dropout.inject(golden.mask("keep"));
+  EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask")), Matches(golden.expected("output")))
+      << note("with a mask, in training, with p = 0.4");
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
 TEST(FusedMultiHeadAttention, DropsOthersAtEveryCallWhileTraining) {
   FusedMultiHeadAttention attention(6, 2, 0.5);
   const arma::cube X(7, 6, 3, arma::fill::randn);
@@ -384,6 +396,19 @@ TEST(FusedMultiHeadAttention, StandsScoresFarFromZero) {
   const GoldenCase golden = load_golden("far_from_zero");
   FusedMultiHeadAttention attention = layer_from(golden, 2);
   EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
+}
+
+TEST(FusedMultiHeadAttention, DoesNotHideANaN) {
+  FusedMultiHeadAttention attention = layer_without_dropout(6, 3);
+  arma::cube X(5, 6, 2, arma::fill::randn);
+  X(2, 1, 0) = arma::datum::nan;
+  const Wanted wanted = by_definition(attention, 3, X);
+  const arma::cube output = attention.forward(X);
+  const std::string about =
+      note("token 2 of sequence 0 holds NaN: every query of that sequence gets NaN, no other one");
+  EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, {"L", "L", "H·B"}))
+      << about << (hides_nan(attention.attention_weights(), wanted.weights) ? likely_mistake("nan_hidden") : "");
+  EXPECT_THAT(output, IsNear(wanted.output, {"L", "E", "B"})) << about;
 }
 
 TEST(FusedMultiHeadAttention, LeavesTheHeadsWhereTheyLie) {
@@ -443,6 +468,10 @@ TEST(JoinColumns, GivesTheResultsSideBySide) {
     }
     EXPECT_THAT(join_columns(layers)(x), IsNear(wanted, {"L", "out", "B"}))
         << note(std::string("the layers are 4 -> 3, 1, 2 and 6, ") + (with_bias ? "with" : "without") + " bias");
+    EXPECT_EQ(join_columns(layers).bias.is_empty(), !with_bias)
+        << diagnosis_mark
+        << line("value", with_bias ? "the bias is empty" : "the result has a bias, and no layer has one")
+        << (with_bias ? "" : likely_mistake("join_bias_of_zeros"));
   }
 }
 
@@ -615,6 +644,11 @@ TEST(Compose, TakesLayersWithAndWithoutBias) {
       EXPECT_THAT(compose(first, second)(x), IsNear(wanted, {"L", "out", "B"}))
           << note(std::string("the first layer is ") + (first_bias ? "with" : "without") + " bias, the second " +
                   (second_bias ? "with" : "without"));
+      EXPECT_EQ(compose(first, second).bias.is_empty(), !first_bias && !second_bias)
+          << diagnosis_mark
+          << line("value",
+                  first_bias || second_bias ? "the bias is empty" : "the result has a bias, and neither layer has one")
+          << (first_bias || second_bias ? "" : likely_mistake("compose_bias_of_zeros"));
     }
   }
 }

@@ -412,6 +412,18 @@ TEST(CrossAttention, EqualsPyTorchWithTheDropoutThatPyTorchDrew) {
   EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights_dropout")));
 }
 
+TEST(CrossAttention, AppliesTheMaskAndDropoutTogether) {
+  const GoldenCase golden = load_golden("cross");
+  CrossAttention attention = layer_from(golden);
+  attention.dropout = Dropout(0.25);
+  attention.dropout.inject(golden.mask("keep"));
+  EXPECT_THAT(
+      attention.forward(golden.cube("query"), golden.cube("key"), golden.cube("value"), golden.mask("mask_heads")),
+      Matches(golden.expected("output_masked_dropout")))
+      << note("with a mask for each head, in training, with p = 0.25");
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights_masked_dropout")));
+}
+
 TEST(CrossAttention, DropsAnewAtEveryCallWhileTraining) {
   CrossAttention attention(8, 4, 0.5);
   const arma::cube query = normal(5, 8, 3);
@@ -442,6 +454,7 @@ TEST(CrossAttention, EqualsTheDefinitionForOtherSizes) {
                          {2, 6, 10, 5, 1},
                          {70, 3, 4, 2, 1},
                          {3, 71, 4, 2, 1},
+                         {3, 5, 80, 2, 4},
                          {3, 2, 1, 1, 4},
                          {1, 1, 2, 2, 1}}) {
     CrossAttention attention = new_layer(n.E, n.H);
@@ -451,10 +464,24 @@ TEST(CrossAttention, EqualsTheDefinitionForOtherSizes) {
     for (const uword slices : {uword(0), uword(1), n.B, n.H * n.B}) {
       const Mask mask = slices == 0 ? Mask() : Mask(arma::cube(n.L, n.S, slices, arma::fill::randu) < 0.7);
       const Naive wanted = naive(attention, query, key, value, mask);
-      EXPECT_THAT(attention.forward(query, key, value, mask), IsNear(wanted.output, output_axes));
-      EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, weights_axes));
+      const std::string about = note("E = " + std::to_string(n.E) + ", H = " + std::to_string(n.H));
+      EXPECT_THAT(attention.forward(query, key, value, mask), IsNear(wanted.output, output_axes)) << about;
+      EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, weights_axes)) << about;
     }
   }
+}
+
+TEST(CrossAttention, DoesNotHideANaN) {
+  CrossAttention attention = new_layer(8, 4);
+  arma::cube query = normal(5, 8, 3);
+  query(2, 1, 0) = arma::datum::nan;
+  const arma::cube memory = normal(7, 8, 3);
+  const Naive wanted = naive(attention, query, memory, memory);
+  const arma::cube output = attention.forward(query, memory, memory);
+  const std::string about = note("query 2 of sequence 0 holds NaN: its row is NaN, and no other row");
+  EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, weights_axes))
+      << about << (hides_nan(attention.attention_weights(), wanted.weights) ? likely_mistake("nan_hidden") : "");
+  EXPECT_THAT(output, IsNear(wanted.output, output_axes)) << about;
 }
 
 TEST(CrossAttention, StandsScoresFarFromZero) {

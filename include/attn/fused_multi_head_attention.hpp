@@ -43,7 +43,7 @@ FusedMultiHeadAttention fuse(const MultiHeadAttention& separate);
 ///
 ///   joined(x) = [layers[0](x) | layers[1](x) | ...]
 ///
-/// @param layers (in x out_i) each; all with a bias or all without
+/// @param layers (in x out_i) each; all with a bias, or all without, and then the result has none
 /// @throws std::invalid_argument naming layers, when there is none, when the widths of their inputs differ, or when
 /// only
 ///         some have a bias.

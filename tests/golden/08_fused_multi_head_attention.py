@@ -53,7 +53,8 @@ def slices_to_heads(QKV, H, slice_of):
 
 
 def attention_case(X, H, qkv_proj, output_proj, seed=None, mistakes="", mask=None, keep=None, p=0.0):
-    """`mistakes` says which kinds are computed too: "heads", "mask" or "dropout"; all of them would make a large file."""
+    """`mistakes` says which kinds are computed too: "heads", "mask", "dropout" or "masked dropout"; all of them
+    would make a large file."""
     case = Case(seed).add("X", X, "B L E").add_linear("qkv_proj", qkv_proj).add_linear("output_proj", output_proj)
     B, L, E = X.shape
     D = E // H
@@ -105,6 +106,9 @@ def attention_case(X, H, qkv_proj, output_proj, seed=None, mistakes="", mask=Non
         # The kept weights are the same in both; the output tells them apart.
         case.add_mistake("dropout_forgotten", output=output_proj(merged(plain_context)))
         case.add_mistake("weights_kept_before_dropout", weights=plain_weights)
+    if mistakes == "masked dropout":
+        for name, change in (("undropped_under_mask", {"keep": None}), ("unmasked_in_training", {"mask": None})):
+            case.add_mistake(name, output=output_proj(merged(of(Q, K, V, **change)[1])))
     return case
 
 
@@ -146,6 +150,15 @@ def dropout_case(seed):
     X, qkv_proj, output_proj = 2 * torch.randn(B, L, 8, dtype=DOUBLE), linear(8, 24), linear(8, 8)
     keep = (nn.functional.dropout(torch.ones(B, H, L, L, dtype=DOUBLE), p) != 0).to(DOUBLE)
     return attention_case(X, H, qkv_proj, output_proj, seed, "dropout", keep=keep, p=p)
+
+
+def masked_dropout_case(seed):
+    B, H, L, p = 3, 2, 5, 0.4
+    X, qkv_proj, output_proj = 2 * torch.randn(B, L, 8, dtype=DOUBLE), linear(8, 24), linear(8, 8)
+    keep = (nn.functional.dropout(torch.ones(B, H, L, L, dtype=DOUBLE), p) != 0).to(DOUBLE)
+    mask = (torch.rand(B, L, L) < 0.6).to(DOUBLE)
+    mask[1, 3] = 0  # a query that may attend to no key
+    return attention_case(X, H, qkv_proj, output_proj, seed, "masked dropout", mask=mask, keep=keep, p=p)
 
 
 def fuse_case(seed):
@@ -281,4 +294,6 @@ def cases():
     made["compose_square"] = compose_case(90, linear(4, 4), linear(4, 4))
     torch.manual_seed(91)
     made["article"] = article_case(91)
+    torch.manual_seed(92)
+    made["masked_dropout"] = masked_dropout_case(92)
     return made

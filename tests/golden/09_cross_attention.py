@@ -230,6 +230,10 @@ def cross(seed):
     }
     add_result(case, layer.mix(result[0] * keep / (1 - p), V), "_dropout", mistakes.items())
     case.add_mistake("weights_before_dropout", weights_dropout=result[0])
+
+    masked = layer(query, key, value, heads)
+    mistakes = {"undropped_under_mask": masked, "unmasked_in_training": layer.mix(result[0] * keep / (1 - p), V)}
+    add_result(case, layer.mix(masked[0] * keep / (1 - p), V), "_masked_dropout", mistakes.items())
     return case
 
 
