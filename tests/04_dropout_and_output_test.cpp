@@ -382,6 +382,19 @@ TEST(Dropout, GivesBackAllForAProbabilityOfZero) {
   EXPECT_THAT(dropout(x), IsNear(x));
 }
 
+TEST(Dropout, UsesAnInjectedMaskForAProbabilityOfZeroToo) {
+  Dropout dropout(0);
+  const arma::cube x(6, 5, 4, arma::fill::randn);
+  const Mask keep = arma::randi<Mask>(6, 5, 4, arma::distr_param(0, 1));
+  dropout.inject(keep);
+  arma::cube wanted = x;
+  wanted.elem(arma::find(keep == 0)).zeros();
+  const arma::cube result = dropout(x);
+  EXPECT_THAT(result, IsNear(wanted))
+      << note("what the injected mask drops is 0, and with p = 0 the others are divided by 1")
+      << (same(result, x) ? likely_mistake("injected_mask_needs_p") : "");
+}
+
 TEST(Dropout, DrawsAgainAfterAnEmptyMaskIsInjected) {
   arma::arma_rng::set_seed(15);
   Dropout dropout(0.5);
@@ -731,7 +744,7 @@ TEST(SelfAttentionV3, DrawsOneMaskForAllSequences) {
 TEST(SelfAttentionV3, EqualsTheDefinitionForOtherSizes) {
   arma::arma_rng::set_seed(3);
   for (const arma::SizeCube size : {arma::SizeCube(3, 5, 2), arma::SizeCube(6, 1, 3), arma::SizeCube(2, 7, 1),
-                                    arma::SizeCube(1, 4, 2), arma::SizeCube(70, 2, 3)}) {
+                                    arma::SizeCube(1, 4, 2), arma::SizeCube(70, 2, 3), arma::SizeCube(3, 40, 2)}) {
     const arma::cube X(size, arma::fill::randn);
     const arma::uword L = X.n_rows;
     const arma::uword dim = X.n_cols;
@@ -789,6 +802,22 @@ TEST(SelfAttentionV3, LeavesItsFieldsAsTheyWere) {
     EXPECT_TRUE(attention.dropout.training() == training && attention.dropout.p() == 0.3)
         << diagnosis_mark << line("value", "forward changed dropout: training or evaluation, or p");
   }
+}
+
+TEST(SelfAttentionV3, DoesNotHideANaN) {
+  SelfAttentionV3 attention(3, 0.25);
+  attention.dropout.eval();
+  arma::cube X(5, 3, 2, arma::fill::randn);
+  X(2, 1, 0) = nan;
+  const arma::cube QKV = naive_linear(X, attention.proj.weight, attention.proj.bias);
+  const arma::cube output = attention.forward(X);
+  const std::string about =
+      note("token 2 of sequence 0 holds NaN: every query of that sequence gets NaN, no other one");
+  const arma::cube weights = naive_attention_weights(QKV.cols(0, 2), QKV.cols(3, 5));
+  EXPECT_THAT(attention.attention_weights(), IsNear(weights, {"L", "L", "B"}))
+      << about << (hides_nan(attention.attention_weights(), weights) ? likely_mistake("nan_hidden") : "");
+  EXPECT_TRUE(output.slice(0).has_nan() && !output.slice(1).has_nan())
+      << diagnosis_mark << line("value", "the output of sequence 0 holds no NaN, or that of sequence 1 does") << about;
 }
 
 TEST(SelfAttentionV3, StandsScoresFarFromZero) {

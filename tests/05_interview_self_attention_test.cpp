@@ -220,7 +220,7 @@ TEST(SelfAttentionInterview, ShowsNoFutureToken) {
 TEST(SelfAttentionInterview, EqualsTheDefinitionForOtherSizes) {
   arma::arma_rng::set_seed(5);
   for (const arma::SizeCube size : {arma::SizeCube(3, 5, 2), arma::SizeCube(6, 1, 3), arma::SizeCube(2, 7, 1),
-                                    arma::SizeCube(1, 4, 2), arma::SizeCube(70, 2, 3)}) {
+                                    arma::SizeCube(1, 4, 2), arma::SizeCube(70, 2, 3), arma::SizeCube(3, 40, 2)}) {
     const arma::cube X(size, arma::fill::randn);
     const Layer attention = make_attention({X.n_cols}, 0.0);
     for (const arma::uword slices : {arma::uword{0}, arma::uword{1}, X.n_slices}) {
@@ -270,6 +270,20 @@ TEST(SelfAttentionInterview, LeavesTheRandomGeneratorToTheCaller) {
         << line("value", std::string(call_forward ? "forward" : "the constructor") + " seeds the random generator")
         << note("leave set_seed to the caller");
   }
+}
+
+TEST(SelfAttentionInterview, DoesNotHideANaN) {
+  const Layer attention = make_attention({6}, 0.0);
+  arma::cube X(5, 6, 2, arma::fill::randn);
+  X(2, 1, 0) = arma::datum::nan;
+  const arma::cube output = attention->forward(X);
+  const std::string about =
+      note("token 2 of sequence 0 holds NaN: every query of that sequence gets NaN, no other one");
+  const arma::cube weights =
+      naive_attention_weights(project(attention->query_proj(), X), project(attention->key_proj(), X));
+  EXPECT_THAT(attention->attention_weights(), IsNear(weights, {"L", "L", "B"}))
+      << about << (hides_nan(attention->attention_weights(), weights) ? likely_mistake("nan_hidden") : "");
+  EXPECT_THAT(output, IsNear(naive_output(attention, X, {}), {"L", "E", "B"})) << about;
 }
 
 TEST(SelfAttentionInterview, StandsScoresFarFromZero) {

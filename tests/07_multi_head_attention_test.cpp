@@ -446,8 +446,9 @@ TEST(MultiHeadAttention, EqualsTheDefinitionForOtherSizes) {
     uword L, E, B, H;
   };
   arma::arma_rng::set_seed(3);
-  for (const Sizes& size : {Sizes{3, 10, 4, 2}, Sizes{6, 5, 2, 5}, Sizes{1, 6, 4, 2}, Sizes{4, 1, 2, 1},
-                            Sizes{2, 12, 1, 4}, Sizes{7, 6, 3, 1}, Sizes{70, 8, 3, 2}, Sizes{4, 6, 7, 3}}) {
+  for (const Sizes& size :
+       {Sizes{3, 10, 4, 2}, Sizes{6, 5, 2, 5}, Sizes{1, 6, 4, 2}, Sizes{4, 1, 2, 1}, Sizes{2, 12, 1, 4},
+        Sizes{7, 6, 3, 1}, Sizes{70, 8, 3, 2}, Sizes{4, 6, 7, 3}, Sizes{3, 80, 4, 2}}) {
     const auto& [L, E, B, H] = size;
     const std::string about = note("L = " + std::to_string(L) + ", E = " + std::to_string(E) +
                                    ", B = " + std::to_string(B) + ", H = " + std::to_string(H));
@@ -491,6 +492,19 @@ TEST(MultiHeadAttention, GivesAQueryWithoutAnyKeyTheBiasAlone) {
   EXPECT_THAT(output, IsNear(wanted, output_axes))
       << note("everything is blocked: all weights are zero, and the output is the bias of the output projection");
   EXPECT_THAT(attention.attention_weights(), IsNear(arma::cube(5, 5, 6, arma::fill::zeros), weights_axes));
+}
+
+TEST(MultiHeadAttention, DoesNotHideANaN) {
+  MultiHeadAttention attention = quiet_layer(6, 3);
+  arma::cube X(5, 6, 2, arma::fill::randn);
+  X(2, 1, 0) = arma::datum::nan;
+  const Naive naive(attention, X, 3);
+  const arma::cube output = attention.forward(X);
+  const std::string about =
+      note("token 2 of sequence 0 holds NaN: every query of that sequence gets NaN, no other one");
+  EXPECT_THAT(attention.attention_weights(), IsNear(naive.weights, weights_axes))
+      << about << (hides_nan(attention.attention_weights(), naive.weights) ? likely_mistake("nan_hidden") : "");
+  EXPECT_THAT(output, IsNear(naive.output, output_axes)) << about;
 }
 
 TEST(MultiHeadAttention, StandsScoresFarFromZero) {

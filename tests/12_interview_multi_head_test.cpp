@@ -238,7 +238,7 @@ TEST(MultiHeadAttentionInterview, EqualsTheDefinitionForOtherSizes) {
     arma::uword L, E, B, H;
   };
   for (const Sizes& sizes : {Sizes{3, 10, 2, 5}, Sizes{7, 4, 3, 2}, Sizes{2, 6, 1, 3}, Sizes{1, 8, 2, 4},
-                             Sizes{70, 6, 2, 3}, Sizes{3, 5, 2, 5}}) {
+                             Sizes{70, 6, 2, 3}, Sizes{3, 5, 2, 5}, Sizes{3, 80, 4, 2}}) {
     const arma::cube X(sizes.L, sizes.E, sizes.B, arma::fill::randn);
     const Layer attention = make_attention({sizes.E, sizes.H}, 0.0);
     for (const arma::uword slices : {arma::uword{0}, arma::uword{1}, sizes.B, sizes.H * sizes.B}) {
@@ -300,6 +300,20 @@ TEST(MultiHeadAttentionInterview, LeavesTheRandomGeneratorToTheCaller) {
         << line("value", std::string(call_forward ? "forward" : "the constructor") + " seeds the random generator")
         << note("leave set_seed to the caller");
   }
+}
+
+TEST(MultiHeadAttentionInterview, DoesNotHideANaN) {
+  const Layer attention = make_attention({6, H}, 0.0);
+  arma::cube X(5, 6, 2, arma::fill::randn);
+  X(2, 1, 0) = arma::datum::nan;
+  const auto heads = [&](const Linear& layer) { return naive_split_heads(project(layer, X), H); };
+  const arma::cube output = attention->forward(X);
+  const std::string about =
+      note("token 2 of sequence 0 holds NaN: every query of that sequence gets NaN, no other one");
+  const arma::cube weights = naive_attention_weights(heads(attention->query_proj()), heads(attention->key_proj()));
+  EXPECT_THAT(attention->attention_weights(), IsNear(weights, {"L", "L", "H·B"}))
+      << about << (hides_nan(attention->attention_weights(), weights) ? likely_mistake("nan_hidden") : "");
+  EXPECT_THAT(output, IsNear(naive_output(attention, H, X, {}), {"L", "E", "B"})) << about;
 }
 
 TEST(MultiHeadAttentionInterview, StandsScoresFarFromZero) {

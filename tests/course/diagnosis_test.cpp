@@ -104,6 +104,18 @@ TEST(Diagnosis, NamesAMistakeThatGivesAnotherShape) {
   EXPECT_THAT(diagnose(arma::cube(3, 4, 2, arma::fill::zeros), expected), HasSubstr("rows and columns changed places"));
 }
 
+TEST(HidesNaN, IsTrueOfZerosInPlaceOfNaNAndNothingElse) {
+  arma::cube expected(4, 3, 2, arma::fill::ones);
+  expected.slice(1).row(2).fill(nan);
+  arma::cube hidden = expected;
+  hidden.slice(1).row(2).zeros();
+  EXPECT_TRUE(hides_nan(hidden, expected));
+  EXPECT_FALSE(hides_nan(expected, expected));
+  EXPECT_FALSE(hides_nan(arma::cube(4, 3, 2, arma::fill::zeros), expected)) << "all of it is wrong";
+  EXPECT_FALSE(hides_nan(arma::cube(3, 4, 2, arma::fill::ones), expected));
+  EXPECT_FALSE(hides_nan(hidden, hidden)) << "there is no NaN to hide";
+}
+
 TEST(NamesArgument, WantsAWordOfItsOwn) {
   EXPECT_TRUE(names_argument("x is 4 x 6, expected L x 3", "x"));
   EXPECT_TRUE(names_argument("bad x: 4 x 6", "x"));

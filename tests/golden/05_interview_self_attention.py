@@ -58,6 +58,7 @@ def attention_case(X, proj, mask, seed=None, keep=None, p=0.0, with_mistakes=Tru
         unmasked = attend(X, proj, torch.ones_like(mask), keep, p)
         mistake("mask_ignored", unmasked)
         mistake("polarity_inverted", attend(X, proj, 1 - mask, keep, p))
+        mistake("mask_of_sequence_0", attend(X, proj, mask[:1], keep, p))
         before = torch.softmax(Q @ K.transpose(-1, -2) / math.sqrt(dim), dim=-1) * full
         after = before if keep is None else before * keep / (1 - p)
         mistake("mask_after_softmax", (after, W_o(after @ V)))
@@ -110,9 +111,9 @@ def cases():
     return {
         "by_hand": hand_case(),
         "unmasked": random_case(51, torch.ones(1, 5, 5, dtype=DOUBLE)),
-        "padded": random_case(52, padding([5, 3], 5)),
+        "padded": random_case(52, padding([4, 2], 5)),
         "causal": random_case(53, causal(5)),
-        "dropout": random_case(54, padding([5, 3, 1], 5), batch=3, p=0.4),
+        "dropout": random_case(54, padding([4, 3, 1], 5), batch=3, p=0.4),
         "nobody": random_case(55, padding([3, 0], 5)),
         "far_from_zero": random_case(56, padding([5, 3], 5), spread=200.0, with_mistakes=False),
     }

@@ -74,6 +74,8 @@ def attention_case(X, proj, heads, mask, seed=None, keep=None, p=0.0, with_mista
     if float(mask.min()) == 0:
         mistake("mask_ignored", attend(X, proj, heads, torch.ones_like(mask), keep, p))
         mistake("polarity_inverted", attend(X, proj, heads, 1 - mask, keep, p))
+        if mask.shape[1] == 1:
+            mistake("mask_of_sequence_0", attend(X, proj, heads, mask[:1], keep, p))
         first = (torch.ones(B, heads, 1, 1, dtype=DOUBLE) * mask).clone()
         first[:, 1:] = 1
         mistake("mask_on_the_first_head_only", attend(X, proj, heads, first, keep, p))
@@ -131,10 +133,10 @@ def cases():
     return {
         "by_hand": hand_case(),
         "unmasked": random_case(121, torch.ones(1, 1, 4, 4, dtype=DOUBLE), one_head=True),
-        "padded": random_case(122, padding([4, 3], 4)),
+        "padded": random_case(122, padding([3, 2], 4)),
         "mask_per_head": random_case(127, mask_per_head(128, 4)),
         "causal": random_case(123, causal(5)),
-        "dropout": random_case(124, padding([4, 1], 4), p=0.4),
+        "dropout": random_case(124, padding([3, 1], 4), p=0.4),
         "nobody": random_case(125, padding([3, 0], 4)),
         "far_from_zero": random_case(126, padding([4, 3], 4), spread=200.0, with_mistakes=False),
     }
