@@ -446,6 +446,7 @@ TEST(GroupedQueryAttentionForward, EqualsTheDefinitionForOtherSizes) {
                          {1, 6, 2, 3, 4},
                          {3, 4, 2, 1, 5},
                          {70, 4, 2, 3, 1},
+                         {3, 2, 1, 40, 4},
                          {4, 1, 1, 3, 2},
                          {1, 1, 1, 1, 1}}) {
     GroupedQueryAttention attention(n.H * n.D, n.H, n.G);
@@ -470,6 +471,19 @@ TEST(GroupedQueryAttentionForward, WorksWithoutBiases) {
   const arma::cube X = normal(5, 12, 3);
   EXPECT_THAT(attention.forward(X), IsNear(naive(attention, X).output, output_axes))
       << note("its projections were replaced by some without a bias, as LLaMA has them");
+}
+
+TEST(GroupedQueryAttentionForward, DoesNotHideANaN) {
+  GroupedQueryAttention attention(12, 6, 3);
+  arma::cube X = normal(5, 12, 2);
+  X(2, 1, 0) = arma::datum::nan;
+  const Naive wanted = naive(attention, X);
+  const arma::cube output = attention.forward(X);
+  const std::string about =
+      note("token 2 of sequence 0 holds NaN: every query of that sequence gets NaN, no other one");
+  EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, weights_axes))
+      << about << (hides_nan(attention.attention_weights(), wanted.weights) ? likely_mistake("nan_hidden") : "");
+  EXPECT_THAT(output, IsNear(wanted.output, output_axes)) << about;
 }
 
 TEST(GroupedQueryAttentionForward, StandsScoresFarFromZero) {

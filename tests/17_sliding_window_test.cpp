@@ -427,7 +427,7 @@ TEST(SlidingWindowAttention, EqualsTheDefinitionForOtherSizes) {
   struct Widths {
     uword D, Dv, N;
   };
-  for (const Widths& w : {Widths{4, 3, 2}, Widths{2, 6, 3}, Widths{1, 1, 2}, Widths{17, 20, 1}}) {
+  for (const Widths& w : {Widths{4, 3, 2}, Widths{2, 6, 3}, Widths{1, 1, 2}, Widths{17, 20, 1}, Widths{40, 41, 3}}) {
     for (const Sizes& n : other_sizes) {
       const arma::cube Q = normal(n.L, w.D, w.N), K = normal(n.S, w.D, w.N), V = normal(n.S, w.Dv, w.N);
       EXPECT_THAT(sliding_window_attention(Q, K, V, n.window, n.sinks),
@@ -435,6 +435,18 @@ TEST(SlidingWindowAttention, EqualsTheDefinitionForOtherSizes) {
           << note(sizes_text(n) + ", D = " + text(w.D) + ", Dv = " + text(w.Dv) + ", N = " + text(w.N));
     }
   }
+}
+
+TEST(SlidingWindowAttention, DoesNotHideANaN) {
+  const Sizes n = {6, 11, 3, 2};
+  arma::cube Q = normal(n.L, 4, 3);
+  Q(2, 1, 0) = arma::datum::nan;
+  const arma::cube K = normal(n.S, 4, 3), V = normal(n.S, 5, 3);
+  const arma::cube wanted = naive_attention(Q, K, V, naive_mask(n));
+  const arma::cube output = sliding_window_attention(Q, K, V, n.window, n.sinks);
+  EXPECT_THAT(output, IsNear(wanted, output_axes))
+      << note("query 2 of slice 0 holds NaN: its row is NaN, and no other row")
+      << (hides_nan(output, wanted) ? likely_mistake("nan_hidden") : "");
 }
 
 TEST(SlidingWindowAttention, KeepsTheSlicesApart) {
