@@ -405,6 +405,10 @@ TEST(Vocabulary, TakesLargeLettersForSmallOnes) {
   expect_id(vocabulary, "THIS", 1, about);
   expect_id(vocabulary, "is", 2, about);
   EXPECT_TRUE(vocabulary.word(2) == "is") << diagnosis_mark << line("value", "word(2) is not \"is\"") << about;
+  const std::string ends = Vocabulary(Tokens{"ABYZ"}).word(1);
+  EXPECT_TRUE(ends == "abyz") << diagnosis_mark << line("value", "\"ABYZ\" was stored as \"" + ends + "\"")
+                              << (ends.find("by") != std::string::npos ? likely_mistake("vocabulary_skips_a_or_z")
+                                                                       : "");
   expect_id(vocabulary, "École", 3, note("only A to Z are made small"));
   expect_id(vocabulary, "école", 0, note("only A to Z are made small"));
   expect_id(Vocabulary(Tokens{"This", "this", "IS"}), "is", 2, note("This and this are one word, and have one number"));

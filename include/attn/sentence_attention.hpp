@@ -14,7 +14,8 @@ namespace attn {
 /// The rows of an empty sentence attend to nobody: their weights are zeros, their output is the bias of output_proj.
 ///
 /// @return (L x E x B); rows from lengths(b) on belong to padding and mean nothing
-/// @throws std::invalid_argument naming batch.lengths, when it has not one length for each column of batch.ids.
+/// @throws std::invalid_argument naming batch.lengths, when it has not one length for each column of batch.ids,
+///         or one of them is above L.
 arma::cube attend(const EncodedBatch& batch, const Embedding& embedding, MultiHeadAttention& attention);
 
 /// The weights of one sentence, without its padding.
