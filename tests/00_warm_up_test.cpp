@@ -63,6 +63,17 @@ TEST(SoftmaxMatrix, GivesOneForASingleColumn) {
   EXPECT_THAT(softmax_rows(arma::mat(3, 1, arma::fill::randn)), IsNear(arma::mat(3, 1, arma::fill::ones), {"L", "S"}));
 }
 
+TEST(SoftmaxMatrix, DoesNotHideANaN) {
+  arma::mat scores(4, 3, arma::fill::randn);
+  scores(2, 1) = arma::datum::nan;
+  arma::cube wanted = naive_softmax_rows(as_cube(scores));
+  wanted.row(2).fill(arma::datum::nan);
+  const arma::mat weights = softmax_rows(scores);
+  EXPECT_THAT(weights, IsNear(arma::mat(wanted.slice(0)), {"L", "S"}))
+      << note("row 2 holds NaN and becomes NaN; no other row does")
+      << (hides_nan(as_cube(weights), wanted) ? likely_mistake("nan_hidden") : "");
+}
+
 TEST(SoftmaxMatrix, RejectsASizeOfZero) {
   EXPECT_PRED_FORMAT1(RejectsArgument("scores", {"0 x 0"}), [] { softmax_rows(arma::mat()); });
   EXPECT_PRED_FORMAT1(RejectsArgument("scores", {"3 x 0"}), [] { softmax_rows(arma::mat(3, 0)); });

@@ -127,7 +127,7 @@ TEST(SelfAttentionV1, KeepsTheWeightsThatPyTorchHas) {
 TEST(SelfAttentionV1, EqualsTheDefinitionForOtherSizes) {
   arma::arma_rng::set_seed(3);
   for (const arma::SizeCube size : {arma::SizeCube(3, 5, 2), arma::SizeCube(6, 1, 3), arma::SizeCube(2, 7, 1),
-                                    arma::SizeCube(1, 4, 2), arma::SizeCube(70, 2, 3)}) {
+                                    arma::SizeCube(1, 4, 2), arma::SizeCube(70, 2, 3), arma::SizeCube(3, 40, 2)}) {
     const arma::cube X(size, arma::fill::randn);
     SelfAttentionV1 attention(X.n_cols);
     const arma::cube Q = naive_linear(X, attention.query_proj.weight, {});
@@ -204,7 +204,7 @@ TEST(AttentionScoresEinsum, EqualsTheDefinitionForOtherSizes) {
   struct Sizes {
     arma::uword L, S, D, B;
   };
-  for (const Sizes& n : {Sizes{6, 4, 2, 3}, {1, 5, 3, 2}, {4, 1, 3, 2}, {4, 5, 1, 2}, {4, 5, 3, 1}}) {
+  for (const Sizes& n : {Sizes{6, 4, 2, 3}, {1, 5, 3, 2}, {4, 1, 3, 2}, {4, 5, 1, 2}, {4, 5, 3, 1}, {3, 4, 40, 2}}) {
     const arma::cube Q(n.L, n.D, n.B, arma::fill::randn);
     const arma::cube K(n.S, n.D, n.B, arma::fill::randn);
     EXPECT_THAT(attention_scores_einsum(Q, K), IsNear(naive_scores(Q, K), {"L", "S", "B"}));

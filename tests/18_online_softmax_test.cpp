@@ -383,6 +383,7 @@ TEST(PartialAttention, EqualsTheDefinitionForOtherSizes) {
                          {2, 71, 3, 5},
                          {3, 4, 1, 2},
                          {3, 4, 2, 1},
+                         {3, 5, 40, 41},
                          {1, 1, 1, 1}}) {
     const arma::mat Q = 2 * normal(n.L, n.D), K = 2 * normal(n.S, n.D), V = normal(n.S, n.Dv);
     for (const Mask& mask : {Mask(), random_mask(n.L, n.S, 1), Mask(n.L, n.S, 1, arma::fill::zeros)}) {
@@ -783,6 +784,7 @@ TEST(AttentionInBlocks, EqualsTheDefinitionForOtherSizes) {
                          {2, 71, 3, 4, 1, 10},
                          {6, 4, 1, 2, 3, 4},
                          {4, 6, 3, 1, 2, 3},
+                         {3, 5, 40, 41, 4, 2},
                          {1, 1, 1, 1, 1, 1}}) {
     const arma::cube Q = 2 * normal(n.L, n.D, n.N), K = 2 * normal(n.S, n.D, n.N), V = normal(n.S, n.Dv, n.N);
     for (uword slices = 0; slices <= n.N; ++slices) {

@@ -407,6 +407,7 @@ TEST(AddKeyBlock, EqualsTheDefinitionForOtherSizes) {
                          {2, 71, 3, 5, 10},
                          {3, 4, 1, 2, 5},
                          {4, 6, 2, 1, 3},
+                         {3, 5, 80, 81, 2},
                          {1, 1, 1, 1, 1}}) {
     const arma::fmat Q = 2 * normal(n.Lb, n.D), K = 2 * normal(n.S, n.D), V = normal(n.S, n.Dv);
     const arma::uvec visible = arma::randi<arma::uvec>(n.Lb, arma::distr_param(0, static_cast<int>(n.S)));
@@ -586,6 +587,7 @@ TEST(FlashAttention, EqualsTheDefinitionForOtherSizes) {
                          {71, 69, 3, 4, 1, 4, 2, 32, 20},
                          {6, 4, 1, 2, 3, 2, 2, 4, 3},
                          {4, 6, 3, 1, 2, 3, 3, 3, 5},
+                         {3, 5, 80, 81, 2, 4, 2, 2, 4},
                          {1, 1, 1, 1, 1, 1, 1, 1, 1}}) {
     const arma::fcube Q = 2 * normal(n.L, n.D, n.H * n.B), K = 2 * normal(n.S, n.D, n.G * n.B);
     const arma::fcube V = normal(n.S, n.Dv, n.G * n.B);

@@ -9,7 +9,7 @@ namespace attn {
 ///   softmax(z)_j = exp(z_j - max z) / sum_k exp(z_k - max z)
 ///
 /// The maximum is subtracted first, so that no exponential overflows (Goodfellow, Bengio, Courville:
-/// Deep Learning, section 4.1).
+/// Deep Learning, section 4.1). A row that holds NaN becomes NaN throughout.
 ///
 /// @param scores (L x S)
 /// @return       (L x S)
