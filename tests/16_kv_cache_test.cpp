@@ -341,7 +341,7 @@ uword room_asked_for(uword T) {
 }
 
 TEST(KvCache, MakesRoomSoThatATokenIsCopiedOnlyAFewTimes) {
-  // Doubling asks for 1 + 2 + 4 + ... < 4 T, growing by a half for less than 4.5 T.
+  // Doubling asks for 1 + 2 + 4 + ... < 4 T.
   const uword T = 4000, allowed = 6 * T, asked = room_asked_for(T);
   std::string likely;
   if (asked > T * T / 4) {
@@ -355,6 +355,30 @@ TEST(KvCache, MakesRoomSoThatATokenIsCopiedOnlyAFewTimes) {
                                                       std::to_string(asked) + " rows in all, want at most " +
                                                       std::to_string(allowed))
                                 << likely;
+}
+
+TEST(KvCache, DoublesItsCapacityAtLeastWhenItIsFull) {
+  const uword T = 200;
+  const arma::cube token = normal(1, 2, 6);
+  KVCache cache(3);
+  double first = 0, last = 0, least = 2;  // factors by which the capacity grew, from 16 rows on
+  std::string about;
+  for (uword t = 0; t < T; ++t) {
+    const uword before = cache.capacity();
+    cache.append(token, token);
+    if (before < 16 || cache.capacity() == before) continue;
+    last = static_cast<double>(cache.capacity()) / static_cast<double>(before);
+    if (first == 0) first = last;
+    if (last < least && about.empty()) {
+      about = "from " + std::to_string(before) + " rows to " + std::to_string(cache.capacity());
+    }
+    least = std::min(least, last);
+  }
+  const bool by_a_factor = least > 1.2 && std::abs(last - first) < 0.1;
+  EXPECT_TRUE(least >= 2) << diagnosis_mark
+                          << line("value",
+                                  "when the cache was full, its capacity grew " + about + ": less than twice as much")
+                          << (by_a_factor ? likely_mistake("grown_by_less_than_two") : "");
 }
 
 TEST(KvCache, AppendsWithNoPlaceForPadding) {
@@ -664,6 +688,7 @@ TEST(CachedAttention, EqualsTheDefinitionForOtherSizes) {
                          {4, 3, 5, 1, 2},
                          {70, 3, 4, 2, 1},
                          {2, 70, 6, 3, 4},
+                         {3, 5, 80, 2, 4},
                          {3, 2, 1, 1, 4},
                          {1, 1, 2, 2, 1}}) {
     CachedAttention attention(n.E, n.H);
@@ -945,6 +970,16 @@ TEST(DecodeCost, DividesFlopsByBytes) {
       << line("value", of("arithmetic_intensity", small) + " is " + std::to_string(arithmetic_intensity(small)) +
                            ", want " + std::to_string(wanted))
       << (arithmetic_intensity(small) == std::floor(wanted) ? likely_mistake("integer_division") : "");
+}
+
+TEST(DecodeCost, DividesLargeNumbersInDoublePrecision) {
+  const DecodeSizes large = {1001, 9999, 7, 3};  // FLOPs and bytes above 2^24, where float skips integers
+  const double flops = 7.0 * (8.0 * 1001 * 1001 + 4.0 * 9999 * 1001);
+  const double bytes = 2.0 * 7 * 9999 * 1001 * 3 + 4.0 * 1001 * 1001 * 3;
+  const double error = std::abs(arithmetic_intensity(large) - flops / bytes);
+  EXPECT_TRUE(error < 1e-12) << diagnosis_mark
+                             << line("value", of("arithmetic_intensity", large) + " is not FLOPs / bytes in double")
+                             << (error > 0 && error < 1e-6 ? likely_mistake("intensity_in_float") : "");
 }
 
 TEST(DecodeCost, GivesThePublishedFiguresOfARealModel) {
