@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <vector>
 
 #include "attn/mask.hpp"
 #include "attn/shape.hpp"
 #include "attn/todo.hpp"
+#include "attn/view.hpp"
 
 namespace attn {
 namespace {
@@ -53,6 +55,45 @@ TEST(RequireMultiple, ReturnsTheValueOrNamesBoth) {
               ThrowsMessage<std::invalid_argument>(StrEq("num_heads is 0, expected at least 1")));
   EXPECT_THAT([] { require_multiple("embed_dim", 0, "num_heads", 2); },
               ThrowsMessage<std::invalid_argument>(StrEq("embed_dim is 0, expected at least 1")));
+}
+
+/// Cubes of up to 64 numbers lie inside the object: views of both kinds, and of many slices and of few.
+TEST(View, KeepsMemoryAndNumbersOfSmallAndOfLargeCubes) {
+  for (const arma::uword length : {1U, 2U, 16U, 100U}) {
+    const arma::uword E = 6, B = 4;
+    arma::cube X(length, E, B, arma::fill::randn);
+    const std::vector<double> numbers(X.begin(), X.end());
+    const double* memory = X.memptr();
+    for (const arma::SizeCube& size :
+         {arma::size(length, 2, 12), arma::size(length, 1, 24), arma::size(E, length, B), arma::size(length * 24, 1, 1),
+          arma::size(1, 1, length * 24), arma::size(length, E, B), arma::size(length, E, B)}) {
+      const double first_of_last = X.slice(X.n_slices - 1)(0);  // makes Armadillo's list of slices, for the old sizes
+      EXPECT_EQ(first_of_last, numbers[X.n_elem - X.n_elem_slice]);
+      view(X, size.n_rows, size.n_cols, size.n_slices);
+      EXPECT_EQ(arma::size(X), size);
+      EXPECT_EQ(X.memptr(), memory) << shape_text(X);
+      EXPECT_EQ(std::vector<double>(X.begin(), X.end()), numbers) << shape_text(X);
+      EXPECT_EQ(X.slice(X.n_slices - 1).n_rows, size.n_rows);
+    }
+  }
+}
+
+TEST(View, ReadsColumnAfterColumnAndSliceAfterSlice) {
+  arma::cube X(2, 4, 2);
+  X.slice(0) = {{0, 1, 2, 3}, {10, 11, 12, 13}};
+  X.slice(1) = {{100, 101, 102, 103}, {110, 111, 112, 113}};
+  view(X, 2, 2, 4);
+  const arma::mat third = {{100, 101}, {110, 111}};
+  EXPECT_TRUE(arma::approx_equal(X.slice(2), third, "absdiff", 0));
+}
+
+TEST(View, RefusesAnotherNumberOfElementsAndLeavesTheCubeAsItWas) {
+  arma::cube X(4, 3, 2, arma::fill::ones);
+  for (const arma::uword columns : {2U, 5U, 0U}) EXPECT_THROW(view(X, 4, columns, 2), std::invalid_argument);
+  EXPECT_THAT([&] { view(X, 4, 5, 2); },
+              ThrowsMessage<std::invalid_argument>(StrEq("X is 4 x 3 x 2 and has 24 elements, 4 x 5 x 2 has 40")));
+  EXPECT_EQ(arma::size(X), arma::size(4, 3, 2));
+  EXPECT_EQ(arma::accu(X), 24);
 }
 
 TEST(RequireMask, TakesAMaskForAllForEverySequenceAndForEveryHead) {
