@@ -24,6 +24,8 @@ class CrossAttention {
   /// @throws std::invalid_argument as MultiHeadAttention.
   CrossAttention(arma::uword embed_dim, arma::uword num_heads, double dropout_p = 0.1);
 
+  /// Copies no heads and no weights: projections are moved into split_heads, the context into merge_heads.
+  ///
   /// @param query (L x E x B)
   /// @param key   (S x E x B)
   /// @param value (S x E x B)

@@ -26,6 +26,8 @@ class MultiHeadAttention {
   ///         not a probability below one.
   MultiHeadAttention(arma::uword embed_dim, arma::uword num_heads, double dropout_p = 0.1);
 
+  /// Copies no heads and no weights: projections are moved into split_heads, the context into merge_heads.
+  ///
   /// @param X    (L x E x B)
   /// @param mask (L x L x 1), (L x L x B) or (L x L x H·B), 0 = blocked; empty: nothing is blocked
   /// @return     (L x E x B)
