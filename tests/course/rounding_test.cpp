@@ -55,7 +55,11 @@ TEST(RoundingOfAttention, IsAboveTheErrorOfFloatAndNotFarAbove) {
       for (const float spread : {0.1F, 1.0F, 10.0F}) {
         const double used = used_of_tolerance(S, D, spread);
         EXPECT_LT(used, 1) << S << " keys, D = " << D << ", spread " << spread;
-        EXPECT_GT(used, S == 1 ? -1 : 0.0002) << S << " keys, D = " << D << ", spread " << spread;
+        // Where one key has all the weight nothing is rounded: a single key, or one whose score is far above the
+        // others. With a spread of 10 scores differ by hundreds.
+        if (S > 1 && spread <= 1) {
+          EXPECT_GT(used, 0.0002) << S << " keys, D = " << D << ", spread " << spread;
+        }
       }
     }
   }
