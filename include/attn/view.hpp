@@ -9,8 +9,8 @@
 namespace attn {
 
 /// Gives X other sizes, as `X = X.view(sizes)` does in PyTorch, but column after column: `view(X, 4, 6, 2)`. No number
-/// moves, and nothing is copied. Armadillo's own `X.reshape(4, 6, 2)` copies or not, depending on its version, and
-/// drops numbers that do not fit.
+/// moves, and nothing is copied. Armadillo's own `X.reshape(4, 6, 2)` copies from version 14.2 on, and drops numbers
+/// that do not fit.
 ///
 /// @throws std::invalid_argument "X is 4 x 3 x 2 and has 24 elements, 4 x 5 x 2 has 40" when the numbers of elements
 ///         differ; X stays as it was.
