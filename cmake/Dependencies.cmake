@@ -16,10 +16,13 @@ target_include_directories(attn_armadillo SYSTEM INTERFACE ${ARMADILLO_INCLUDE_D
 target_compile_definitions(attn_armadillo INTERFACE ARMA_DONT_USE_WRAPPER)
 target_link_libraries(attn_armadillo INTERFACE ${ATTN_OPENBLAS})
 
-# Learners wait for compilations without optimisation. Tried with Armadillo 11: of any other version the own headers serve.
-if(CMAKE_BUILD_TYPE STREQUAL Debug AND NOT ATTN_SANITIZE AND ARMADILLO_VERSION_MAJOR EQUAL 11)
-  attn_lean_armadillo(${PROJECT_BINARY_DIR}/armadillo)
-  target_include_directories(attn_armadillo SYSTEM BEFORE INTERFACE ${PROJECT_BINARY_DIR}/armadillo)
+# Learners wait for compilations without optimisation. Tried with Armadillo 11.4, 12.6 and 14.2: other headers are used as
+# they are.
+if(CMAKE_BUILD_TYPE STREQUAL Debug AND NOT ATTN_SANITIZE AND ARMADILLO_VERSION_MAJOR MATCHES "^(11|12|13|14)$")
+  attn_lean_armadillo(${PROJECT_BINARY_DIR}/armadillo lean)
+  if(lean)
+    target_include_directories(attn_armadillo SYSTEM BEFORE INTERFACE ${PROJECT_BINARY_DIR}/armadillo)
+  endif()
 endif()
 
 # The contracts in include/attn.
