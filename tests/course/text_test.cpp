@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,42 @@ const std::filesystem::path root = ATTN_ROOT;
 
 bool is_ascii(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+std::string without_spaces(std::string text) {
+  const auto is_space = [](char c) { return c == ' ' || c == '\n' || c == '\t'; };
+  text.erase(std::remove_if(text.begin(), text.end(), is_space), text.end());
+  return text;
+}
+
+/// The widest row of a page, in columns.
+int widest(const std::vector<std::string>& rows) {
+  int most = 0;
+  for (const auto& row : rows) most = std::max(most, columns_of(row));
+  return most;
+}
+
+/// What side_by_side() shows on its two sides, without spaces: the left one is `half` columns wide.
+std::pair<std::string, std::string> sides(const std::vector<std::string>& rows, int half) {
+  std::pair<std::string, std::string> texts;
+  for (const auto& row : rows) {
+    const std::string left = padded(row, half);
+    texts.first += left;
+    texts.second += row.substr(std::min(row.size(), left.size() + 3));  // and the mark between spaces
+  }
+  return {without_spaces(texts.first), without_spaces(texts.second)};
+}
+
+/// A line such as a learner may write: deep or shallow, words short or long, narrow or wide, with tabs and combining
+/// marks.
+std::string random_line(std::mt19937& random) {
+  static const std::vector<std::string> pieces = {" ",  " ",      "  ",  "\t",         "x",
+                                                  "QK", "scores", "我",  "喜欢玩游戏", "e\u0301",
+                                                  "😀",  "\u200b", "ᵀ√E", "- ",         std::string(90, 'w')};
+  const auto below = [&](std::size_t end) { return static_cast<std::size_t>(random() % end); };
+  std::string line(below(3) == 0 ? below(240) : below(12), ' ');
+  for (std::size_t left = below(30); left > 0; --left) line += pieces[below(pieces.size())];
+  return line;
 }
 
 /// How many question marks in_ascii() put in the place of something.
@@ -98,10 +136,6 @@ TEST(Wrapped, IsNeverWiderThanAskedFor) {
 }
 
 TEST(Wrapped, KeepsEveryWordOfTheCourseAtSixtyColumns) {
-  const auto without_spaces = [](std::string text) {
-    text.erase(std::remove_if(text.begin(), text.end(), [](char c) { return c == ' ' || c == '\n'; }), text.end());
-    return text;
-  };
   for (const auto& lesson : course::find_lessons(root)) {
     const std::string text = course::read_file(lesson.chapter_file()) + course::read_file(lesson.hints_file());
     std::string joined;
@@ -193,16 +227,73 @@ TEST(SideBySide, PutsEqualLinesInOneRowAndMarksTheOthers) {
   EXPECT_THAT(side_by_side("", "", 23), IsEmpty());
 }
 
-TEST(SideBySide, IsNeverWiderThanAskedForAndLosesNothing) {
-  const std::string solution = course::read_file(root / "solutions/01_self_attention_v1/self_attention_v1.cpp");
-  const std::string stub = course::read_file(root / "lessons/01_self_attention_v1/self_attention_v1.cpp");
-  for (const int columns : {60, 100, 200}) {
-    const auto rows = side_by_side(stub, solution, columns);
-    EXPECT_THAT(rows, Each(ResultOf(columns_of, Le(columns))));
-    EXPECT_GE(rows.size(), lines_of(solution).size());
-  }
+TEST(SideBySide, LetsNoTabAndNoEscapeSequenceThrough) {
   EXPECT_THAT(side_by_side("\tif (x) {\r\n", "  if (x) {\n", 60), ElementsAre(StartsWith("        if (x) {      ")));
   EXPECT_THAT(side_by_side("\x1b[2J", "", 60), Each(Not(HasSubstr("\x1b"))));
+}
+
+TEST(SideBySide, GoesOnFurtherInWhereALineIsTooWide) {
+  EXPECT_THAT(side_by_side("  const auto all = of(many);", "", 43),
+              ElementsAre("  const auto all =   < ", "    of(many);        < "));
+  EXPECT_THAT(side_by_side("              is_a_very_long_name();", "", 43),  // deeper than half of the half
+              ElementsAre("          is_a_very_ < ", "          long_name( < ", "          );         < "));
+  EXPECT_THAT(side_by_side("", std::string(200, ' '), 43), ElementsAre(std::string(20, ' ') + " > "));
+}
+
+TEST(SideBySide, ShowsEveryLessonAtEveryWidthAndLosesNothing) {
+  for (const auto& lesson : course::find_lessons(root)) {
+    int files = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(root / "tests" / "stubs" / lesson.name)) {
+      const std::string stub = course::read_file(entry.path());
+      const std::string solution = course::read_file(lesson.solution_folder() / entry.path().filename());
+      const std::pair texts(without_spaces(stub), without_spaces(solution));
+      for (int columns = 20; columns <= 220; ++columns) {
+        const int half = (columns - 3) / 2;
+        const auto rows = side_by_side(stub, solution, columns);
+        ASSERT_LE(widest(rows), columns) << entry.path() << " at " << columns;
+        ASSERT_EQ(sides(rows, half), texts) << entry.path() << " at " << columns;
+      }
+      ++files;
+    }
+    EXPECT_GT(files, 0) << lesson.name;
+  }
+}
+
+TEST(AnyLine, IsShownAtAnyWidthAndLosesNothing) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 500; ++i) {
+    const std::string line = random_line(random);
+    const std::string other = random_line(random);
+    for (const int columns :
+         {1, 2, 3, 4, 5, 7, 8, 10, 19, 20, 33, 60, 80, 133, 220, 1 + static_cast<int>(random() % 220)}) {
+      const auto rows = wrapped(line, columns);
+      ASSERT_LE(widest(rows), std::max(columns, 2)) << line << " at " << columns;
+      std::string joined;
+      for (const auto& row : rows) joined += row;
+      ASSERT_EQ(without_spaces(joined), without_spaces(line)) << "at " << columns;
+      const auto pairs = side_by_side(line, other, columns);
+      const int half = std::max(2, (columns - 3) / 2);
+      ASSERT_LE(widest(pairs), std::max(columns, 7)) << line << "\n" << other << " at " << columns;
+      ASSERT_EQ(sides(pairs, half), std::pair(without_spaces(line), without_spaces(other))) << "at " << columns;
+    }
+  }
+}
+
+/// In linear time this takes tenths of a second; the limit, of processor time, is for slow machines and sanitizers.
+TEST(AMegabyte, IsShownSoon) {
+  constexpr std::size_t size = 1 << 20;
+  const std::string solution = course::read_file(root / "solutions/01_self_attention_v1/self_attention_v1.cpp");
+  std::string words, lines, wide;
+  while (words.size() < size) words += "scores ";
+  while (lines.size() < size) lines += "}\n";
+  while (wide.size() < size) wide += "我";
+  for (const auto& text :
+       {words, lines, wide, std::string(size, 'x'), std::string(size, ' '), std::string(size, '\t')}) {
+    const auto begin = std::clock();
+    EXPECT_LE(widest(wrapped(text, 80)), 80);
+    EXPECT_LE(widest(side_by_side(text, solution, 80)), 80);
+    EXPECT_LT((std::clock() - begin) / CLOCKS_PER_SEC, 5) << text.substr(0, 10);
+  }
 }
 
 TEST(Counted, HasAPluralBeyondOne) {

@@ -3,20 +3,22 @@
 #include <algorithm>
 #include <map>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 namespace attn::learn {
 
 namespace {
 
-/// A character: its bytes and the columns it takes.
+/// A character: its bytes in the text, and the columns it takes.
 struct Character {
-  std::string bytes;
+  std::string_view bytes;
   char32_t code = 0;
   int columns = 1;
 };
 
 int width_of(char32_t code) {
+  if (code < 0x300) return 1;
   static constexpr std::pair<char32_t, char32_t> none[] = {{0x300, 0x36F}, {0x200B, 0x200F}, {0xFE00, 0xFE0F}};
   static constexpr std::pair<char32_t, char32_t> two[] = {{0x1100, 0x115F}, {0x2E80, 0xA4CF},   {0xAC00, 0xD7A3},
                                                           {0xF900, 0xFAFF}, {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},
@@ -26,32 +28,36 @@ int width_of(char32_t code) {
   return std::any_of(std::begin(two), std::end(two), within) ? 2 : 1;
 }
 
-/// The characters of a text; a byte that is not UTF-8 is one of its own.
+/// The character at a place in a text; a byte that is not UTF-8 is one of its own.
+Character character_at(const std::string& text, std::size_t at) {
+  const auto first = static_cast<unsigned char>(text[at]);
+  std::size_t length = first < 0x80 ? 1 : (first >> 5) == 6 ? 2 : (first >> 4) == 14 ? 3 : (first >> 3) == 30 ? 4 : 1;
+  if (at + length > text.size()) length = 1;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((static_cast<unsigned char>(text[at + i]) >> 6) != 2) length = 1;
+  }
+  char32_t code = length == 1 ? first : first & (0x7Fu >> length);
+  for (std::size_t i = 1; i < length; ++i) code = (code << 6) | (static_cast<unsigned char>(text[at + i]) & 0x3Fu);
+  return {std::string_view(text).substr(at, length), code, width_of(code)};
+}
+
+/// The characters of a text, which has to live as long as they do.
 std::vector<Character> characters(const std::string& text) {
   std::vector<Character> all;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto first = static_cast<unsigned char>(text[at]);
-    std::size_t length = first < 0x80 ? 1 : (first >> 5) == 6 ? 2 : (first >> 4) == 14 ? 3 : (first >> 3) == 30 ? 4 : 1;
-    if (at + length > text.size()) length = 1;
-    for (std::size_t i = 1; i < length; ++i) {
-      if ((static_cast<unsigned char>(text[at + i]) >> 6) != 2) length = 1;
-    }
-    char32_t code = length == 1 ? first : first & (0x7Fu >> length);
-    for (std::size_t i = 1; i < length; ++i) code = (code << 6) | (static_cast<unsigned char>(text[at + i]) & 0x3Fu);
-    all.push_back({text.substr(at, length), code, width_of(code)});
-    at += length;
-  }
+  all.reserve(text.size());
+  for (std::size_t at = 0; at < text.size(); at += all.back().bytes.size()) all.push_back(character_at(text, at));
   return all;
 }
 
 std::string first_columns(const std::string& text, int columns) {
-  std::string kept;
-  for (const auto& character : characters(text)) {
+  std::size_t end = 0;
+  while (end < text.size()) {
+    const auto character = character_at(text, end);
     columns -= character.columns;
     if (columns < 0) break;
-    kept += character.bytes;
+    end += character.bytes.size();
   }
-  return kept;
+  return text.substr(0, end);
 }
 
 /// As it can be shown without moving the cursor or changing colours, whatever a learner's code or program wrote: tabs
@@ -70,7 +76,7 @@ std::string harmless(const std::string& line) {
     }
     const bool control = character.code < 0x20 || (character.code >= 0x7F && character.code < 0xA0);
     const bool no_character = character.bytes.size() == 1 && character.code >= 0x80;
-    shown += control || no_character ? "?" : character.bytes;
+    shown += control || no_character ? std::string_view("?") : character.bytes;
     column += character.columns;
   }
   return shown;
@@ -91,26 +97,52 @@ int text_column(const std::string& line, int columns) {
   return std::min(static_cast<int>(indent) + (listed ? 2 : 0), columns / 2);
 }
 
-/// One line, broken.
-void wrap_line(const std::string& line, int columns, std::vector<std::string>& out) {
-  const std::string indent(static_cast<std::size_t>(text_column(line, columns)), ' ');
-  std::string rest = line;
-  while (columns_of(rest) > columns) {
-    const std::string fits = first_columns(rest, columns);
-    const auto text_begin = rest.find_first_not_of(' ');
-    auto cut = rest[fits.size()] == ' ' ? fits.size() : fits.rfind(' ');
-    const bool no_space = cut == std::string::npos || cut <= std::max(text_begin, indent.size());
-    if (no_space) cut = fits.size();
-    out.push_back(rest.substr(0, cut));
-    const auto next = rest.find_first_not_of(' ', cut);
-    if (next == std::string::npos) return;
-    rest = indent + rest.substr(next);
+/// Appends a line in rows of at most `columns` columns, 2 or more. A row ends before a space that is at least `least`
+/// columns in, or else wherever it is full; all but the first begin `indent` columns in. Every row takes at least one
+/// character that is not its indentation, so this ends, in time linear in the line.
+void add_rows(const std::string& line, int columns, int indent, int least, std::vector<std::string>& rows) {
+  if (columns_of(line) <= columns) {
+    rows.push_back(line);
+    return;
   }
-  out.push_back(rest);
+  const auto all = characters(line);
+  const auto is_space = [&](std::size_t at) { return at < all.size() && all[at].code == ' '; };
+  const auto skip_spaces = [&](std::size_t at) {
+    while (is_space(at)) ++at;
+    return at;
+  };
+  const int deepest = std::min(columns / 2, columns - 2);  // leaves room for the widest character
+  std::size_t begin = skip_spaces(0);
+  if (begin == all.size()) rows.emplace_back();  // nothing but spaces
+  int column = static_cast<int>(std::min(begin, static_cast<std::size_t>(deepest)));
+  while (begin < all.size()) {
+    std::string row(static_cast<std::size_t>(column), ' ');
+    column += all[begin].columns;
+    std::size_t end = begin + 1;
+    std::size_t space = 0;  // the last one to break at
+    for (; end < all.size() && column + all[end].columns <= columns; ++end) {
+      if (is_space(end) && column >= least) space = end;
+      column += all[end].columns;
+    }
+    if (end < all.size() && !is_space(end) && space != 0) end = space;
+    for (; begin < end; ++begin) row += all[begin].bytes;
+    rows.push_back(row);
+    begin = skip_spaces(end);
+    column = std::min(indent, deepest);
+  }
 }
 
-/// Which lines of two texts belong together: a longest common subsequence.
+/// One line, broken.
+void wrap_line(const std::string& line, int columns, std::vector<std::string>& out) {
+  const int indent = text_column(line, columns);
+  add_rows(line, columns, indent, indent + 1, out);
+}
+
+/// Which lines of two texts belong together: a longest common subsequence. None where that would take too long: a file
+/// of so many lines is not an answer to compare.
 std::vector<std::pair<int, int>> common_lines(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  constexpr std::size_t most_cells = 4'000'000;  // 16 MB, some hundredths of a second
+  if (a.size() * b.size() > most_cells) return {};
   std::vector<std::vector<int>> longest(a.size() + 1, std::vector<int>(b.size() + 1, 0));
   for (std::size_t i = a.size(); i-- > 0;) {
     for (std::size_t j = b.size(); j-- > 0;) {
@@ -132,17 +164,9 @@ std::vector<std::pair<int, int>> common_lines(const std::vector<std::string>& a,
 
 /// Code that is too wide for its half goes on in the next row, further in.
 std::vector<std::string> cell(const std::string& line, int columns) {
-  const auto indent = std::min<std::size_t>(line.find_first_not_of(' '), static_cast<std::size_t>(columns) / 2);
+  const auto indent = static_cast<int>(std::min(line.find_first_not_of(' '), line.size()));
   std::vector<std::string> rows;
-  std::string rest = line;
-  while (columns_of(rest) > columns) {
-    std::string fits = first_columns(rest, columns);
-    const auto space = fits.rfind(' ');
-    if (space != std::string::npos && space > fits.size() / 2) fits.resize(space + 1);  // rather between words
-    rows.push_back(fits);
-    rest = std::string(line.empty() ? 0 : indent + 2, ' ') + rest.substr(rows.back().size());
-  }
-  rows.push_back(rest);
+  add_rows(line, columns, indent + 2, columns / 2, rows);
   return rows;
 }
 
@@ -150,7 +174,11 @@ std::vector<std::string> cell(const std::string& line, int columns) {
 
 int columns_of(const std::string& text) {
   int columns = 0;
-  for (const auto& character : characters(text)) columns += character.columns;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto character = character_at(text, at);
+    columns += character.columns;
+    at += character.bytes.size();
+  }
   return columns;
 }
 
@@ -190,7 +218,7 @@ std::vector<std::string> paragraphs_of(const std::string& markdown) {
 
 std::vector<std::string> wrapped(const std::string& text, int columns) {
   std::vector<std::string> out;
-  for (const auto& line : lines_of(text)) wrap_line(harmless(line), std::max(columns, 20), out);
+  for (const auto& line : lines_of(text)) wrap_line(harmless(line), std::max(columns, 2), out);
   return out;
 }
 
@@ -211,18 +239,19 @@ std::string in_words(const std::string& text) {
 }
 
 std::string in_ascii(const std::string& text) {
-  static const std::map<std::string, std::string> spellings = {
+  static const std::map<std::string_view, std::string_view> spellings = {
       {"·", "-"},   {"√", "sqrt "}, {"ᵀ", "^T"}, {"−", "-"},   {"²", "^2"}, {"³", "^3"}, {"⁹", "^9"}, {"…", "..."},
       {"∞", "inf"}, {"→", "->"},    {"≠", "!="}, {"±", "+-"},  {"≤", "<="}, {"≥", ">="}, {"≈", "~"},  {"×", "x"},
       {"▸", ">"},   {"–", "-"},     {"—", "-"},  {"‘", "'"},   {"’", "'"},  {"“", "\""}, {"”", "\""}, {"ä", "ae"},
       {"ö", "oe"},  {"ü", "ue"},    {"é", "e"},  {"Σ", "sum"}, {"∑", "sum"}};
+  const std::string words = in_words(text);
   std::string ascii;
-  for (const auto& character : characters(in_words(text))) {
+  for (const auto& character : characters(words)) {
     const auto spelling = spellings.find(character.bytes);
     if (spelling != spellings.end()) {
       ascii += spelling->second;
     } else {
-      ascii += character.code < 0x80 ? character.bytes : "?";
+      ascii += character.code < 0x80 ? character.bytes : std::string_view("?");
     }
   }
   return ascii;
@@ -236,7 +265,7 @@ std::string bar(int done, int of, int columns) {
 }
 
 std::vector<std::string> side_by_side(const std::string& left, const std::string& right, int columns) {
-  const int half = std::max(10, (columns - 3) / 2);
+  const int half = std::max(2, (columns - 3) / 2);
   const auto a = lines_of(left);
   const auto b = lines_of(right);
   std::vector<std::string> rows;

@@ -21,7 +21,7 @@ std::vector<std::string> paragraphs_of(const std::string& markdown);
 
 /// Lines broken between words where they are too wide; what follows a break stands under the text, or, in a line that
 /// begins with a label ("  likely  ..."), under what the label is about. A word that is too wide is cut. Tabs become
-/// spaces; control characters and bytes that are no UTF-8, question marks.
+/// spaces; control characters and bytes that are not valid UTF-8, question marks. No row is wider than `columns`, or 2.
 std::vector<std::string> wrapped(const std::string& text, int columns);
 
 /// The same without a meaning that only a symbol carries: "✗ " becomes "FAILED ", "✓ " becomes "passed ".
@@ -35,7 +35,8 @@ std::string in_ascii(const std::string& text);
 std::string bar(int done, int of, int columns);
 
 /// Two texts beside each other, equal lines in one row. Between them stands "|" where they differ, "<" or ">" where
-/// only one has the line. Tabs and control characters as in wrapped().
+/// only one has the line. Tabs and control characters as in wrapped(). No row is wider than `columns`, or 7. Lines of
+/// texts that are far longer than an answer are not matched.
 std::vector<std::string> side_by_side(const std::string& left, const std::string& right, int columns);
 
 /// "12 minutes", "1 minute".
