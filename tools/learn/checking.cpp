@@ -39,10 +39,15 @@ std::string step_in(const fs::path& log) {
   return step;
 }
 
-/// Every place of a part taken out: a compiler tells whole paths, and learners know them from the course's folder on.
-std::string without(const std::string& part, std::string text) {
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at)) text.erase(at, part.size());
-  return text;
+/// Every place of a part replaced.
+std::string replaced(const std::string& part, const std::string& with, const std::string& text) {
+  std::string result;
+  std::size_t done = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, done)) {
+    result.append(text, done, at - done).append(with);
+    done = at + part.size();
+  }
+  return result.append(text, done);
 }
 
 std::string without_end(std::string text) {
@@ -193,7 +198,8 @@ void Judgement::next(const Process& ended) {
     if (ended.exit_code() == 0) return build();
     verdict_.text = read_file(log_);
   } else if (stage_ == Stage::building) {
-    const std::string says = without(lesson_.root.string() + "/", without_end(without_build_noise(read_file(log_))));
+    const std::string whole_path = lesson_.root.string() + "/";  // learners know paths from the course's folder on
+    const std::string says = replaced(whole_path, "", without_end(without_build_noise(read_file(log_))));
     if (ended.exit_code() == 0) {
       verdict_.warnings = says;
       return check();
@@ -207,12 +213,9 @@ void Judgement::next(const Process& ended) {
 }
 
 void Judgement::finish(const Process& checks) {
-  std::string printed = without_end(file_or_nothing(printed_));
   const std::string usual = "lessons/" + lesson_.name + "/";  // what the adapter of a blank class calls it
   const std::string here = lesson_.room + "/" + lesson_.name + "/";
-  for (auto at = printed.find(usual); here != usual && at != std::string::npos; at = printed.find(usual, at + 1)) {
-    printed.replace(at, usual.size(), here);
-  }
+  const std::string printed = replaced(usual, here, without_end(file_or_nothing(printed_)));
   const int code = checks.exit_code();
   if (checks.overran() || code == 128 + SIGXCPU || code == 128 + SIGXFSZ || code > 128) {
     const std::string what = checks.overran() || code == 128 + SIGXCPU ? "ran without end before its first check"
