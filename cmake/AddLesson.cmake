@@ -66,12 +66,14 @@ function(add_lesson name)
   target_link_libraries(checks_${number} PRIVATE attn_test_support attn_warnings)
   target_precompile_headers(checks_${number} REUSE_FROM ${ATTN_TESTS_PCH})
 
+  _attn_compile_again_when_changed("${stubs}" lesson_${number})
   _attn_add_learners_program(lesson_${number} "${stubs}")
   if(ATTN_AUTHORING)
     target_compile_options(lesson_${number} PRIVATE -Werror)  # every stub compiles clean
   endif()
   list(TRANSFORM stubs REPLACE "^.*/" "${root}/.learn/interview/${name}/" OUTPUT_VARIABLE blank_page)
   set_source_files_properties(${blank_page} PROPERTIES GENERATED ON) # by `./learn interview`
+  _attn_compile_again_when_changed("${blank_page}" interview_${number})
   _attn_add_learners_program(interview_${number} "${blank_page}")
   set_target_properties(interview_${number} PROPERTIES EXCLUDE_FROM_ALL ON)
 
@@ -106,6 +108,18 @@ function(add_lesson name)
       _attn_register_gate(${name} ${number} ${root})
     endif()
   endif()
+endfunction()
+
+# Compiles a learner's files again whenever their text differs from what was compiled last. Ninja compares times, but a file
+# may come back with an older one: by cp -p, mv, tar, or an editor's undo.
+function(_attn_compile_again_when_changed files what)
+  list(GET files 0 first)
+  get_filename_component(folder ${first} DIRECTORY)
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/texts)
+  set(text ${CMAKE_CURRENT_BINARY_DIR}/texts/${what})
+  add_custom_target(text_of_${what} COMMAND sh ${PROJECT_SOURCE_DIR}/cmake/copy_text.sh ${folder} ${text}
+                    BYPRODUCTS ${text} COMMENT "Comparing ${folder}" VERBATIM)
+  set_property(SOURCE ${files} ${adapter} APPEND PROPERTY OBJECT_DEPENDS ${text})
 endfunction()
 
 # A learner's files, linked with the checks of the lesson that add_lesson() is about.
