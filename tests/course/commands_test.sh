@@ -106,6 +106,54 @@ holds "of two checks at once the other one ends well too" wait "$one"
 holds "and says the same" grep -qF "$total of $total checks passed" "$scratch/one"
 holds "nothing of a check is left behind" [ -z "$(find build/dev -maxdepth 1 -name 'lesson_01-*')" ]
 
+# ------------------------------------------------------------------------------- answers that are no files, or too long
+within() { timeout 60 "$tool" --root "$copy" "$@"; } # nothing waits for the other end of a pipe
+for kind in "mkfifo" "mkdir" "ln -s /dev/zero"; do
+  rm -rf "$lesson"
+  $kind "$lesson"
+  expect 2 "$lesson is a folder, a pipe or a device" -- within check 01
+  expect 2 "$lesson is a folder, a pipe or a device" -- within solution 01 --diff
+  expect 2 "it is a folder, a pipe or a device" -- within reset 01
+  for command in "list" "hint 01" "stats" "next"; do
+    read -ra words <<<"$command"
+    expect 0 -- within "${words[@]}"
+  done
+done
+rm -rf "$lesson"
+head -c 1000000 /dev/zero | tr '\0' x >"$lesson"
+expect 2 "$lesson has 1000000 bytes, and an answer may have" -- within check 01
+expect 2 "$lesson has 1000000 bytes, and an answer may have" -- within solution 01 --diff
+expect 0 "is as it was at the beginning" -- within reset 01
+holds "what was too long is kept" [ "$(cat .learn/backup/*_reset_01/"$lesson" | wc -c)" = 1000000 ]
+rm -rf .learn/backup .learn/lock
+mkfifo .learn/lock
+expect 0 "Hints for 01" -- within hint 01 --level 2
+rm .learn/lock
+
+# ------------------------------------------------------------------------------------------- a build that was damaged
+cp "$right" "$lesson"
+damaged() { # WHAT COMMAND...   lesson 01 is judged all the same, and nothing but what was damaged is built again
+  local what=$1
+  shift
+  "$@"
+  expect 0 "$total of $total checks passed" -- within check 01
+  holds "$what leaves the compiled checks as they were" [ build/dev/CMakeFiles/checks_01.dir/tests/*.o -ot "$scratch/start" ]
+}
+touch "$scratch/start"
+damaged "a cache that is gone" rm build/dev/CMakeCache.txt
+damaged "a damaged cache" eval 'echo "no cache ((" >build/dev/CMakeCache.txt'
+damaged "a cut cache" truncate -s 2000 build/dev/CMakeCache.txt
+damaged "a damaged build.ninja" eval 'echo "no rules" >build/dev/build.ninja'
+damaged "a folder with the program's name" eval 'rm build/dev/lesson_01 && mkdir build/dev/lesson_01'
+damaged "a folder that should be the lock" eval 'rm -f build/dev/learn.lock && mkdir build/dev/learn.lock'
+damaged "a pipe that should be the lock" eval 'rm -rf build/dev/learn.lock && mkfifo build/dev/learn.lock'
+mv CMakeLists.txt "$scratch/"
+echo 'no CMake (' >CMakeLists.txt
+expect 2 "This begins it anew: rm -rf build/dev" "!begin with the first error" -- within check 01
+mv "$scratch/CMakeLists.txt" .
+touch CMakeLists.txt
+expect 0 "$total of $total checks passed" -- within check 01
+
 (learn list || true) | head -n 1 >"$scratch/first"
 holds "a closed pipe does no harm" grep -q "00 warm_up" "$scratch/first"
 expect 0 "passed  01 self_attention_v1" -- learn list

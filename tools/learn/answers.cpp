@@ -19,6 +19,8 @@ using course::read_file;
 
 namespace {
 
+constexpr std::uintmax_t most_bytes = 64 * 1024;  ///< of an answer: ten times the longest of the solutions
+
 fs::path backup_folder(const fs::path& root) { return root / ".learn" / "backup"; }
 
 /// The learner's files as they are, without what an editor leaves while it is open (a link to nowhere).
@@ -27,6 +29,19 @@ std::vector<std::string> files_of(const Lesson& lesson) {
   const auto gone = [&](const std::string& file) { return !fs::is_regular_file(lesson.root / file); };
   files.erase(std::remove_if(files.begin(), files.end(), gone), files.end());
   return files;
+}
+
+/// Why the tool cannot work with an answer: the end of a sentence; empty when it can, or when nothing is there.
+std::string why_unusable(const fs::path& file) {
+  std::error_code missing;
+  const auto status = fs::status(file, missing);
+  if (!fs::exists(status)) return {};
+  if (!fs::is_regular_file(status)) {
+    return "is a folder, a pipe or a device, and not a file: move it away, and ./learn reset puts the stub back.";
+  }
+  const auto size = fs::file_size(file, missing);
+  if (size <= most_bytes) return {};
+  return "has " + std::to_string(size) + " bytes, and an answer may have " + std::to_string(most_bytes) + ".";
 }
 
 // ----------------------------------------------------------------------------------------- names of backups
@@ -162,6 +177,25 @@ std::vector<std::string> missing_files(const Lesson& lesson) {
     if (!fs::exists(lesson.root / file)) missing.push_back(file);
   }
   return missing;
+}
+
+std::vector<std::string> unusable_files(const Lesson& lesson) {
+  std::vector<std::string> sentences;
+  for (const auto& file : missing_files(lesson)) {
+    sentences.push_back(file + " is missing. ./learn reset " + lesson.number() +
+                        " puts back what it began as (in the watch mode: r); ./learn backups lists older copies.");
+  }
+  for (const auto& file : lesson.stub_files()) {
+    const std::string reason = why_unusable(lesson.root / file);
+    if (!reason.empty()) sentences.push_back(file + " " + reason);
+  }
+  return sentences;
+}
+
+std::string read_answer(const Lesson& lesson, const std::string& file) {
+  const std::string reason = why_unusable(lesson.root / file);
+  if (!reason.empty()) throw std::runtime_error(file + " " + reason);
+  return read_file(lesson.root / file);
 }
 
 bool edited(const Lesson& lesson) {

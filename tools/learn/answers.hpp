@@ -20,6 +20,14 @@ std::vector<std::string> given_files(const course::Lesson& lesson);
 /// Those of them that are not there: deleted, or renamed.
 std::vector<std::string> missing_files(const course::Lesson& lesson);
 
+/// What keeps a lesson from being judged, in a sentence for each file: it is missing, too long, or not a file.
+std::vector<std::string> unusable_files(const course::Lesson& lesson);
+
+/// A file of the learner's.
+/// @param file as the learner sees it, "lessons/NN_name/file.cpp"
+/// @throws std::runtime_error with a sentence when it is none that the tool can work with.
+std::string read_answer(const course::Lesson& lesson, const std::string& file);
+
 /// Whether the learner has written anything in this lesson: changed a stub, deleted or added a file.
 bool edited(const course::Lesson& lesson);
 

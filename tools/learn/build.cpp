@@ -9,7 +9,25 @@ namespace attn::learn {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> configure_command(const std::string& preset) { return {"cmake", "--preset", preset}; }
+namespace {
+
+/// Removes what is not a file from where files belong: a folder with a program's name, a pipe that would be the lock.
+void clear_the_way(const fs::path& folder, const std::string& target) {
+  for (const std::string& name :
+       {std::string("CMakeCache.txt"), std::string("build.ninja"), std::string("learn.lock"), target}) {
+    std::error_code none;
+    const auto status = fs::status(folder / name, none);
+    if (fs::exists(status) && !fs::is_regular_file(status)) fs::remove_all(folder / name);
+  }
+}
+
+/// Whether CMake's cache is there and not damaged: Ninja would configure anew without it, and without the preset.
+bool remembers_how(const fs::path& folder) {
+  const fs::path cache = folder / "CMakeCache.txt";
+  return fs::exists(cache) && course::read_file(cache).find("\nCMAKE_HOME_DIRECTORY:INTERNAL=") != std::string::npos;
+}
+
+}  // namespace
 
 /// One at a time in each folder: a second tool waits for the first.
 std::vector<std::string> build_command(const fs::path& root, const std::string& preset, const std::string& target) {
@@ -17,21 +35,49 @@ std::vector<std::string> build_command(const fs::path& root, const std::string& 
   return {"flock", "--no-fork", folder + "/learn.lock", "ninja", "-C", folder, target};
 }
 
-bool unconfigured(const fs::path& root, const std::string& preset) {
-  return !fs::exists(root / "build" / preset / "build.ninja");
+BuildSteps::BuildSteps(fs::path root, std::string preset, std::string target)
+    : root_(std::move(root)), preset_(std::move(preset)), target_(std::move(target)) {
+  const fs::path folder = root_ / "build" / preset_;
+  fs::create_directories(folder);
+  clear_the_way(folder, target_);
+  step_ = fs::exists(folder / "build.ninja") && remembers_how(folder) ? Step::build : Step::configure;
+}
+
+std::vector<std::string> BuildSteps::command() const {
+  if (step_ == Step::configure) return {"cmake", "--preset", preset_};
+  if (step_ == Step::build) return build_command(root_, preset_, target_);
+  return {};
+}
+
+void BuildSteps::ended(int exit_code, const std::string& output) {
+  const bool well = exit_code == 0;
+  if (step_ == Step::build) {
+    broken_ = !well && output.find("ninja: error: ") != std::string::npos;
+    step_ = well ? Step::built : broken_ && !configured_ ? Step::configure : Step::failed;
+  } else if (well) {
+    configured_ = true;
+    step_ = Step::build;
+  } else if (forgotten_) {
+    broken_ = true;
+    step_ = Step::failed;
+  } else {  // once more from the beginning; what was compiled stays
+    forgotten_ = true;
+    fs::remove(root_ / "build" / preset_ / "CMakeCache.txt");
+  }
+}
+
+std::string BuildSteps::complaint(const std::string& output) const {
+  if (broken_) return output + "\nThe build is broken (above: why). This begins it anew: rm -rf build/" + preset_;
+  const std::string says = without_build_noise(output);
+  return says.empty() ? output : says;
 }
 
 Built build(const fs::path& root, const std::string& preset, const std::string& target) {
-  const fs::path folder = root / "build" / preset;
-  fs::create_directories(folder);
-  const fs::path log = folder / ("build-" + target + ".log");
-  if (unconfigured(root, preset) && run(configure_command(preset), root, log) != 0) {
-    return {false, course::read_file(log)};
-  }
-  const int exit_code = run(build_command(root, preset, target), root, log);
-  std::string says = without_build_noise(course::read_file(log));
-  if (exit_code != 0 && says.empty()) says = course::read_file(log);
-  return {exit_code == 0, says};
+  BuildSteps steps(root, preset, target);
+  const fs::path log = root / "build" / preset / ("build-" + target + ".log");
+  while (!steps.command().empty()) steps.ended(run(steps.command(), root, log), course::read_file(log));
+  const std::string output = course::read_file(log);
+  return {steps.ok(), steps.ok() ? without_build_noise(output) : steps.complaint(output)};
 }
 
 std::string without_build_noise(const std::string& output) {

@@ -12,13 +12,42 @@ struct Built {
   std::string compiler_says;  ///< errors and warnings in the compiler's own words
 };
 
-/// The command that configures a preset, and the one that builds a target of it.
-std::vector<std::string> configure_command(const std::string& preset);
+/// The command that builds a target of a preset that is configured.
 std::vector<std::string> build_command(const std::filesystem::path& root, const std::string& preset,
                                        const std::string& target);
 
-/// Whether the preset still has to be configured.
-bool unconfigured(const std::filesystem::path& root, const std::string& preset);
+/// The commands that a build takes, one after the other: it configures the preset where that has not been done, or
+/// where what was configured is damaged.
+class BuildSteps {
+ public:
+  BuildSteps(std::filesystem::path root, std::string preset, std::string target);
+
+  /// What to run now, in the course's folder; empty when nothing is left to do.
+  std::vector<std::string> command() const;
+
+  bool configures() const { return step_ == Step::configure; }  ///< the command does
+  bool ok() const { return step_ == Step::built; }              ///< the target is built
+
+  bool broken() const { return broken_; }  ///< it failed, and not for what is compiled
+
+  /// To be called when the command has ended.
+  /// @param output what it printed
+  void ended(int exit_code, const std::string& output);
+
+  /// What to say of a failure: the compiler's and the linker's lines, or the whole output where it is not theirs.
+  std::string complaint(const std::string& output) const;
+
+ private:
+  enum class Step { configure, build, built, failed };
+
+  std::filesystem::path root_;
+  std::string preset_;
+  std::string target_;
+  Step step_;
+  bool configured_ = false;  ///< by us
+  bool forgotten_ = false;   ///< how it had been configured
+  bool broken_ = false;      ///< not for what is compiled
+};
 
 /// Configures the preset if that has not been done, and builds one target of it.
 Built build(const std::filesystem::path& root, const std::string& preset, const std::string& target);

@@ -160,18 +160,10 @@ Judgement::Judgement(Lesson lesson)
       own_(folder_ / (target_ + "-" + std::to_string(getpid()))),
       log_(own_.string() + ".log"),
       report_(own_.string() + ".json"),
-      printed_(own_.string() + ".txt") {
-  fs::create_directories(folder_);
-  for (const auto& file : missing_files(lesson_)) {
-    verdict_.text += file + " is missing. ./learn reset " + lesson_.number() +
-                     " puts back what it began as (in the watch mode: r); ./learn backups lists older copies.\n";
-  }
-  if (!verdict_.text.empty()) return;
-  if (unconfigured(lesson_.root, preset)) {
-    start("setting up", configure_command(preset), lesson_.root, log_);
-  } else {
-    build();
-  }
+      printed_(own_.string() + ".txt"),
+      steps_(lesson_.root, preset, target_) {
+  for (const auto& sentence : unusable_files(lesson_)) verdict_.text += sentence + "\n";
+  if (verdict_.text.empty()) build();
 }
 
 Judgement::~Judgement() {
@@ -181,12 +173,10 @@ Judgement::~Judgement() {
 }
 
 void Judgement::build() {
-  stage_ = Stage::building;
-  start("building", build_command(lesson_.root, preset, target_), lesson_.root, log_);
+  start(steps_.configures() ? "setting up" : "building", steps_.command(), lesson_.root, log_);
 }
 
 void Judgement::check() {
-  stage_ = Stage::checking;
   std::error_code ignored;
   fs::remove(report_, ignored);
   start("checking", {(folder_ / target_).string(), "--report=" + report_.string(), "--room=" + lesson_.room},
@@ -194,22 +184,21 @@ void Judgement::check() {
 }
 
 void Judgement::next(const Process& ended) {
-  if (stage_ == Stage::configuring) {
-    if (ended.exit_code() == 0) return build();
-    verdict_.text = read_file(log_);
-  } else if (stage_ == Stage::building) {
-    const std::string whole_path = lesson_.root.string() + "/";  // learners know paths from the course's folder on
-    const std::string says = replaced(whole_path, "", without_end(without_build_noise(read_file(log_))));
-    if (ended.exit_code() == 0) {
-      verdict_.warnings = says;
-      return check();
-    }
-    verdict_.kind = Verdict::Kind::not_compiled;
-    verdict_.text = (says.empty() ? read_file(log_) : says) + "\n\n" + lesson_.title() +
-                    " does not compile yet: begin with the first error above";
-  } else {
-    finish(ended);
+  if (steps_.ok()) return finish(ended);
+  const std::string output = read_file(log_);
+  steps_.ended(ended.exit_code(), output);
+  if (!steps_.command().empty()) return build();
+  const auto from_here = [&](const std::string& text) {
+    return replaced(lesson_.root.string() + "/", "", without_end(text));  // as learners know them
+  };
+  if (steps_.ok()) {
+    verdict_.warnings = from_here(without_build_noise(output));
+    return check();
   }
+  verdict_.text = from_here(steps_.complaint(output));
+  if (steps_.broken()) return;
+  verdict_.kind = Verdict::Kind::not_compiled;
+  verdict_.text += "\n\n" + lesson_.title() + " does not compile yet: begin with the first error above";
 }
 
 void Judgement::finish(const Process& checks) {

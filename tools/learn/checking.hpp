@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "learn/build.hpp"
 #include "learn/curriculum.hpp"
 #include "learn/lesson.hpp"
 #include "learn/process.hpp"
@@ -62,8 +63,8 @@ class Job {
   /// Stops it; it is finished then.
   virtual void stop() { process_.reset(); }
 
-  /// Waits until it is finished. Ctrl-C stops the job and not the tool. When it takes long, `tell` hears now and then
-  /// what it is at.
+  /// Waits until it is finished. Ctrl-C stops the job and not the tool. When it takes long, `tell`
+  /// hears now and then what it is at.
   void wait(const std::function<void(const std::string&)>& tell);
 
  protected:
@@ -90,7 +91,6 @@ class Judgement : public Job {
   void stop() override;
 
  private:
-  enum class Stage { configuring, building, checking };
   void next(const Process& ended) override;
   void build();
   void check();
@@ -103,7 +103,7 @@ class Judgement : public Job {
   std::filesystem::path log_;
   std::filesystem::path report_;
   std::filesystem::path printed_;
-  Stage stage_ = Stage::configuring;
+  BuildSteps steps_;
   Verdict verdict_;
 };
 

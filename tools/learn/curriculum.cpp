@@ -136,7 +136,7 @@ std::vector<std::string> beside_the_reference(const Lesson& lesson, int columns)
     const fs::path reference = lesson.solution_folder() / fs::path(file).filename();
     if (!lines.empty()) lines.emplace_back();
     lines.push_back(padded("yours: " + fs::path(file).filename().string(), half) + "   the reference");
-    const auto rows = side_by_side(course::read_file(lesson.root / file), course::read_file(reference), columns);
+    const auto rows = side_by_side(read_answer(lesson, file), course::read_file(reference), columns);
     lines.insert(lines.end(), rows.begin(), rows.end());
   }
   return lines;

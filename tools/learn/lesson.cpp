@@ -229,8 +229,13 @@ nlohmann::json read_json(const fs::path& file) {
 }
 
 std::string read_file(const fs::path& file) {
+  std::error_code missing;
+  const bool there = fs::exists(file, missing);
+  if (there && !fs::is_regular_file(file)) {  // a pipe would wait for a writer
+    throw std::runtime_error("cannot read " + file.string() + ": it is a folder, a pipe or a device");
+  }
   std::ifstream in(file);
-  if (!in || fs::is_directory(file)) throw std::runtime_error("cannot read " + file.string());
+  if (!in) throw std::runtime_error("cannot read " + file.string());
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();

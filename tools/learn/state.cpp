@@ -260,7 +260,7 @@ class Lock {
     std::error_code failed;
     fs::create_directories(folder, failed);
     const fs::path file = folder / "lock";
-    file_ = open(file.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0666);
+    file_ = open(file.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);  // a pipe would wait
     int locked = -1;
     if (file_ >= 0) {
       do locked = flock(file_, LOCK_EX);
