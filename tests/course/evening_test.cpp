@@ -87,6 +87,23 @@ std::vector<pid_t> processes_in(const fs::path& folder) {
   return found;
 }
 
+/// A command as one types it into a shell.
+std::string typed(const std::vector<std::string>& command) {
+  std::string line;
+  for (const auto& word : command) line += "'" + word + "' ";
+  return line + "\r";
+}
+
+/// The processes of a program.
+std::vector<pid_t> processes_of(const fs::path& program) {
+  std::vector<pid_t> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::error_code gone;
+    if (fs::read_symlink(entry.path() / "exe", gone) == program) found.push_back(std::stoi(entry.path().filename()));
+  }
+  return found;
+}
+
 template <typename Condition>
 bool comes_true(Condition condition, double seconds = 20) {
   const auto end = steady_clock::now() + std::chrono::duration<double>(seconds);
@@ -538,9 +555,7 @@ TEST_F(Evening, StopsAtCtrlZAndGoesOnInTheForeground) {
   options.environment["PS1"] = "prompt> ";
   Terminal terminal({"bash", "--norc", "--noprofile", "-i"}, options);
   ASSERT_SHOWS(terminal, "prompt>");
-  std::string command;
-  for (const auto& word : tool()) command += "'" + word + "' ";
-  terminal.type(command + "\r");
+  terminal.type(typed(tool()));
   ASSERT_VERDICT(terminal, none_passed());
   terminal.type("\x1a");
   ASSERT_SHOWS(terminal, "Stopped");
@@ -552,6 +567,45 @@ TEST_F(Evening, StopsAtCtrlZAndGoesOnInTheForeground) {
   EXPECT_SHOWS(terminal, all_keys);
   terminal.type("q");
   EXPECT_SHOWS(terminal, "./learn goes on with");
+}
+
+TEST_F(Evening, LeavesNothingRunningAtCtrlZAndChecksAnewAfterwards) {
+  save(beginning_with("for (volatile bool on = true; on;) {}"));
+  Terminal::Options options;
+  options.environment["PS1"] = "prompt> ";
+  Terminal terminal({"bash", "--norc", "--noprofile", "-i"}, options);
+  ASSERT_SHOWS(terminal, "prompt>");
+  for (const bool by_key : {true, false}) {
+    terminal.type(by_key ? typed(tool()) : "fg\r");
+    ASSERT_VERDICT(terminal, "checking ...");
+    if (by_key) {
+      terminal.type("\x1a");
+    } else {
+      for (const pid_t one : processes_of(tool().front())) kill(one, SIGTSTP);
+    }
+    ASSERT_SHOWS(terminal, "Stopped");
+    EXPECT_TRUE(comes_true([&] { return working().empty(); })) << "a check is still running";
+    terminal.type("clear; stty -a | grep -o '.icanon'\r");
+    EXPECT_SHOWS(terminal, " icanon");
+  }
+  terminal.type("fg\r");
+  ASSERT_VERDICT(terminal, "a loop that never ends?");
+  EXPECT_SHOWS(terminal, all_keys);
+}
+
+TEST_F(Evening, LeavesNothingRunningAtCtrlZOfACommand) {
+  save(beginning_with("for (volatile bool on = true; on;) {}"));
+  Terminal::Options options;
+  options.environment["PS1"] = "prompt> ";
+  Terminal terminal({"bash", "--norc", "--noprofile", "-i"}, options);
+  ASSERT_SHOWS(terminal, "prompt>");
+  terminal.type(typed(tool({"check", "01"})));
+  ASSERT_TRUE(comes_true([&] { return !working().empty(); }));
+  terminal.type("\x1a");
+  ASSERT_SHOWS(terminal, "Stopped");
+  EXPECT_TRUE(comes_true([&] { return working().empty(); })) << "something is still running";
+  terminal.type("clear; fg\r");
+  ASSERT_VERDICT(terminal, "a loop that never ends?");
 }
 
 TEST_F(Evening, DoesNotStopAtCtrlZWhereNobodyCouldGoOn) {

@@ -65,25 +65,37 @@ std::string without_names(const std::string& report) {
   return without_end(kept);
 }
 
-volatile std::sig_atomic_t interrupted = 0;
-void note_interrupt(int) { interrupted = 1; }
+volatile std::sig_atomic_t noted = 0;
+void note(int signal) { noted = signal; }
 
-/// Ctrl-C is noted, and nothing more, as long as this lives.
-class InterruptsNoted {
+/// A signal is noted, and nothing more, as long as this lives. (Whoever starts us may want SIGTSTP ignored.)
+class SignalNoted {
  public:
-  InterruptsNoted() {
-    interrupted = 0;
+  explicit SignalNoted(int signal) : signal_(signal) {
+    noted = 0;
     struct sigaction action {};
-    action.sa_handler = note_interrupt;
-    sigaction(SIGINT, &action, &before_);
+    action.sa_handler = note;
+    sigaction(signal, &action, &before_);
+    if (signal == SIGTSTP && before_.sa_handler == SIG_IGN) sigaction(signal, &before_, nullptr);
   }
-  ~InterruptsNoted() { sigaction(SIGINT, &before_, nullptr); }
-  InterruptsNoted(const InterruptsNoted&) = delete;
-  InterruptsNoted& operator=(const InterruptsNoted&) = delete;
+  ~SignalNoted() { sigaction(signal_, &before_, nullptr); }
+  SignalNoted(const SignalNoted&) = delete;
+  SignalNoted& operator=(const SignalNoted&) = delete;
 
  private:
+  int signal_;
   struct sigaction before_ {};
 };
+
+/// Stops this program as Ctrl-Z does; returns when it is continued.
+void stop_until_continued() {
+  struct sigaction noting {};
+  struct sigaction usual {};
+  usual.sa_handler = SIG_DFL;
+  sigaction(SIGTSTP, &usual, &noting);
+  raise(SIGTSTP);
+  sigaction(SIGTSTP, &noting, nullptr);
+}
 
 std::string file_or_nothing(const fs::path& file) {
   std::error_code missing;
@@ -135,18 +147,35 @@ void Job::start(const std::string& what, const std::vector<std::string>& command
   process_ = std::make_unique<Process>(command, root, output, limits, limits ? SIGKILL : SIGTERM);
 }
 
+void Job::pause() {
+  paused_ = process_ != nullptr;
+  process_.reset();
+}
+
+void Job::resume() {
+  if (paused_) begin();
+  paused_ = false;
+}
+
 void Job::wait(const std::function<void(const std::string&)>& tell) {
   using std::chrono::milliseconds;
   using std::chrono::steady_clock;
   constexpr milliseconds look_again{200};
   constexpr milliseconds first_told{3000};
   constexpr milliseconds told_again{10000};
-  const InterruptsNoted noted;
+  const SignalNoted interrupts(SIGINT);
+  const SignalNoted stops(SIGTSTP);
   auto next_told = steady_clock::now() + first_told;
   while (!advance()) {
     pollfd waiting{wake_fd(), POLLIN, 0};
     poll(&waiting, 1, static_cast<int>(look_again.count()));
-    if (interrupted != 0) stop();
+    if (noted == SIGINT) stop();
+    if (noted == SIGTSTP) {
+      noted = 0;
+      pause();
+      stop_until_continued();
+      resume();
+    }
     if (!tell || steady_clock::now() < next_told) continue;
     next_told = steady_clock::now() + told_again;
     tell(doing() + " ...");
@@ -170,6 +199,12 @@ Judgement::~Judgement() {
   Job::stop();
   std::error_code ignored;
   for (const auto& file : {log_, report_, printed_}) fs::remove(file, ignored);
+}
+
+void Judgement::begin() {
+  verdict_ = {};
+  steps_ = BuildSteps(lesson_.root, preset, target_);
+  build();
 }
 
 void Judgement::build() {
@@ -241,6 +276,11 @@ SpeedTest::SpeedTest(Lesson lesson)
     : lesson_(std::move(lesson)),
       folder_(lesson_.root / "build" / preset),
       output_(folder_ / ("speed-" + lesson_.number() + ".txt")) {
+  begin();
+}
+
+void SpeedTest::begin() {
+  stage_ = Stage::building;
   start("building", build_command(lesson_.root, preset, "solution_" + lesson_.number() + "_test"), lesson_.root,
         output_);
 }

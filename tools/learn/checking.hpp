@@ -60,16 +60,23 @@ class Job {
   /// What it is at, for somebody who waits: "building, step 3 of 14".
   std::string doing() const;
 
+  /// Stops what runs, until resume() begins it anew: time that passes in between must not count against it.
+  void pause();
+  void resume();
+
   /// Stops it; it is finished then.
   virtual void stop() { process_.reset(); }
 
-  /// Waits until it is finished. Ctrl-C stops the job and not the tool. When it takes long, `tell`
+  /// Waits until it is finished. Ctrl-C stops the job and not the tool; Ctrl-Z pauses it. When it takes long, `tell`
   /// hears now and then what it is at.
   void wait(const std::function<void(const std::string&)>& tell);
 
  protected:
   void start(const std::string& what, const std::vector<std::string>& command, const std::filesystem::path& root,
              const std::filesystem::path& output, const std::optional<Limits>& limits = {});
+
+  /// Starts the first program.
+  virtual void begin() = 0;
 
   /// The program is done; starts the next one or none.
   virtual void next(const Process& ended) = 0;
@@ -78,6 +85,7 @@ class Job {
   std::string what_;
   std::filesystem::path output_;
   std::unique_ptr<Process> process_;
+  bool paused_ = false;
 };
 
 /// Builds a lesson with what the learner wrote, and checks it.
@@ -91,6 +99,7 @@ class Judgement : public Job {
   void stop() override;
 
  private:
+  void begin() override;
   void next(const Process& ended) override;
   void build();
   void check();
@@ -117,6 +126,7 @@ class SpeedTest : public Job {
 
  private:
   enum class Stage { building, learner, reference };
+  void begin() override;
   void next(const Process& ended) override;
 
   course::Lesson lesson_;

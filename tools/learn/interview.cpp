@@ -80,7 +80,11 @@ class Interview {
       const Key pressed = terminal_.wait(tick, {judgement_ ? judgement_->wake_fd() : -1});
       news = pressed != keys::none;
       try {
-        if (news && pressed != keys::redraw) press(pressed);
+        if (pressed == keys::suspend) {
+          suspend();
+        } else if (news && pressed != keys::redraw) {
+          press(pressed);
+        }
         news = look() || news;
       } catch (const std::exception& error) {
         note_ = error.what();
@@ -127,6 +131,14 @@ class Interview {
     mistakes_.insert(verdict_->mistakes.begin(), verdict_->mistakes.end());
     if (verdict_->kind == Verdict::Kind::passed) finish();
     return true;
+  }
+
+  void suspend() {
+    if (judgement_) judgement_->pause();
+    if (ahead_) ahead_->pause();
+    terminal_.suspend();
+    if (judgement_) judgement_->resume();
+    if (ahead_) ahead_->resume();
   }
 
   void check() {

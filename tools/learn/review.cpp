@@ -94,6 +94,7 @@ class Review {
     while (true) {
       first_line = terminal_->show(header, body, {"", keys}, first_line);
       const Key pressed = terminal_->wait(std::chrono::hours(1));
+      if (pressed == keys::suspend) terminal_->suspend();
       if (const auto step = steps.find(pressed); step != steps.end()) first_line += step->second;
       if (pressed == keys::closed || pressed == keys::ctrl_c || pressed == 'q') {
         quit_ = true;

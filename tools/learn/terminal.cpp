@@ -39,6 +39,8 @@ constexpr int rest_of_a_key_ms = 25;  // an arrow is Esc and more; over a slow l
 termios usual_mode;
 volatile std::sig_atomic_t taken = 0;
 volatile std::sig_atomic_t to_redraw = 0;
+volatile std::sig_atomic_t to_suspend = 0;
+volatile std::sig_atomic_t continued = 0;
 bool cursor_hidden = false;
 
 /// Gives the terminal back before the program dies of a signal.
@@ -55,6 +57,8 @@ void die(int signal) {
 }
 
 void note_redraw(int) { to_redraw = 1; }
+void note_suspend(int) { to_suspend = 1; }
+void note_continued(int) { to_redraw = continued = 1; }
 
 void handle(int signal, void (*handler)(int)) {
   struct sigaction action {};
@@ -133,7 +137,9 @@ std::string Style::operator()(const std::string& text) const {
 }
 
 Terminal::Terminal(bool plain) : style_(Style::of_output(plain)) {
-  for (const int signal : {SIGWINCH, SIGCONT}) handle(signal, note_redraw);
+  handle(SIGWINCH, note_redraw);
+  handle(SIGCONT, note_continued);
+  handle(SIGTSTP, note_suspend);
   for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGQUIT}) handle(signal, die);
   measure();
   take();
@@ -150,14 +156,18 @@ void Terminal::measure() {
   if (size.ws_col > 0) style_.columns = size.ws_col;
 }
 
-void Terminal::take() {
-  tcgetattr(STDIN_FILENO, &usual_mode);
+void Terminal::set_mode() const {
   termios mode = usual_mode;
   mode.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG);  // keys as they come, Ctrl-C among them
   mode.c_iflag &= ~static_cast<tcflag_t>(IXON | ICRNL);
   mode.c_cc[VMIN] = 1;
   mode.c_cc[VTIME] = 0;
   tcsetattr(STDIN_FILENO, TCSANOW, &mode);
+}
+
+void Terminal::take() {
+  tcgetattr(STDIN_FILENO, &usual_mode);
+  set_mode();
   cursor_hidden = !style_.plain;
   taken = 1;
   last_.clear();
@@ -184,8 +194,10 @@ Key Terminal::wait(std::chrono::milliseconds most, const std::vector<int>& fds) 
     std::vector<pollfd> waiting = {{STDIN_FILENO, POLLIN, 0}};
     for (const int fd : fds) waiting.push_back({fd, POLLIN, 0});
     const int ready = poll(waiting.data(), waiting.size(), static_cast<int>(most.count()));
+    if (to_suspend != 0) return keys::suspend;
     if (to_redraw != 0) {
-      to_redraw = 0;
+      if (continued != 0) set_mode();  // a shell may have had the terminal meanwhile
+      to_redraw = continued = 0;
       measure();
       last_.clear();
       return keys::redraw;
@@ -216,15 +228,19 @@ Key Terminal::wait(std::chrono::milliseconds most, const std::vector<int>& fds) 
     return keys::none;
   }
   pending_.erase(0, 1);
-  if (first == ctrl_z) {
-    give_back();
-    kill(0, SIGTSTP);  // as the terminal would: the whole job, and nothing where no shell is there to go on with it
-    measure();
-    take();
-    return keys::redraw;
-  }
+  if (first == ctrl_z) return keys::suspend;
   if (first == '\n') return keys::enter;
   return static_cast<Key>(first >= 'A' && first <= 'Z' ? first - 'A' + 'a' : first);
+}
+
+void Terminal::suspend() {
+  give_back();
+  handle(SIGTSTP, SIG_DFL);
+  kill(0, SIGTSTP);  // as the terminal would: the whole job, and nothing where no shell is there to go on with it
+  handle(SIGTSTP, note_suspend);
+  to_suspend = 0;
+  measure();
+  take();
 }
 
 int Terminal::show(const std::vector<std::string>& header, const std::vector<std::string>& body,
@@ -280,6 +296,7 @@ int Terminal::lend(const std::vector<std::string>& command, const std::string& d
   argv.push_back(nullptr);
   handle(SIGINT, SIG_IGN);  // Ctrl-C in there is not for us
   handle(SIGQUIT, SIG_IGN);
+  handle(SIGTSTP, SIG_DFL);  // but Ctrl-Z is: the shell waits for us
   const pid_t child = fork();
   if (child == 0) {
     handle(SIGINT, SIG_DFL);
@@ -292,6 +309,7 @@ int Terminal::lend(const std::vector<std::string>& command, const std::string& d
   }
   handle(SIGINT, die);
   handle(SIGQUIT, die);
+  handle(SIGTSTP, note_suspend);
   measure();
   take();
   return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 127;

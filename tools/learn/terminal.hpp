@@ -20,8 +20,9 @@ constexpr Key up = 1001;
 constexpr Key down = 1002;
 constexpr Key page_up = 1003;
 constexpr Key page_down = 1004;
-constexpr Key redraw = 1005;  ///< nobody pressed anything, but the screen has to be drawn anew
-constexpr Key closed = 1006;  ///< there will be no more keys: the terminal is gone
+constexpr Key redraw = 1005;   ///< nobody pressed anything, but the screen has to be drawn anew
+constexpr Key closed = 1006;   ///< there will be no more keys: the terminal is gone
+constexpr Key suspend = 1007;  ///< Ctrl-Z: stop what runs, then call Terminal::suspend()
 }  // namespace keys
 
 /// How output should look.
@@ -73,11 +74,15 @@ class Terminal {
   /// Writes over a few columns at the right end of the first row, such as a clock. Nothing in plain style.
   void show_in_corner(const std::string& text);
 
+  /// Stops this program, as Ctrl-Z does to any other; returns when it is continued.
+  void suspend();
+
   /// Runs a program that wants the terminal for itself, such as an editor. @return its exit code
   int lend(const std::vector<std::string>& command, const std::string& directory);
 
  private:
   void take();
+  void set_mode() const;
   void give_back();
   void measure();
   void write(const std::string& text) const;

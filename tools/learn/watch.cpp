@@ -59,7 +59,11 @@ class Watch {
       const Key pressed = terminal_.wait(look_again, {watcher_->wake_fd(), job_fd()});
       news = pressed != keys::none;
       try {
-        if (news && pressed != keys::redraw) press(pressed);
+        if (pressed == keys::suspend) {
+          suspend();
+        } else if (news && pressed != keys::redraw) {
+          press(pressed);
+        }
         news = look() || news;
       } catch (const std::exception& error) {
         note_ = error.what();
@@ -93,6 +97,14 @@ class Watch {
     show(View::verdict);
     verdict_.reset();
     judgement_ = std::make_unique<Judgement>(lesson_);
+  }
+
+  void suspend() {
+    if (judgement_) judgement_->pause();
+    if (speed_) speed_->pause();
+    terminal_.suspend();
+    if (judgement_) judgement_->resume();
+    if (speed_) speed_->resume();
   }
 
   /// Stops what runs.
