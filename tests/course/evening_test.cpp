@@ -132,7 +132,8 @@ class Evening : public ::testing::Test {
     return tool_on_copy(arguments);
   }
 
-  void save(const std::string& text) const { std::ofstream(answer) << text; }
+  static void save_as(const fs::path& file, const std::string& text) { std::ofstream(file) << text; }
+  void save(const std::string& text) const { save_as(answer, text); }
 
   /// As many editors do: a new file takes the name of the old one.
   void save_by_renaming(const std::string& text) const {
@@ -501,6 +502,28 @@ TEST_F(Evening, LeavesTheTerminalAsItWas) {
     const std::string written = terminal.transcript();
     EXPECT_GT(written.rfind("\x1b[?25h"), written.rfind("\x1b[?25l")) << "the cursor is hidden after signal " << signal;
   }
+}
+
+TEST_F(Evening, JudgesAFileThatComesBackWithAnOlderTime) {
+  save(right);
+  Terminal terminal(tool());
+  ASSERT_VERDICT(terminal, all_passed());
+  for (const bool passes : {false, true}) {
+    const fs::path beside = answer.string() + ".tmp";
+    std::ofstream(beside) << (passes ? right : stub);
+    fs::last_write_time(beside, fs::last_write_time(answer) - std::chrono::hours(24));
+    fs::rename(beside, answer);
+    ASSERT_VERDICT(terminal, passes ? all_passed() : none_passed());
+  }
+}
+
+TEST_F(Evening, JudgesAgainWhenTheCourseIsUpdated) {
+  save(mistaken("unscaled"));
+  Terminal terminal(tool());
+  ASSERT_VERDICT(terminal, "likely  the scores are " + not_passed);
+  const fs::path catalogue = copy / "tests/mistakes/01_self_attention_v1.json";
+  save_as(catalogue, replaced(read_file(catalogue), "the scores are " + not_passed, "the scores lack their √E"));
+  ASSERT_VERDICT(terminal, "likely  the scores lack their √E");
 }
 
 TEST_F(Evening, CallsTheEditorWithTheLessonsFiles) {

@@ -1,12 +1,14 @@
 #include "learn/watch.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "learn/answers.hpp"
 #include "learn/checking.hpp"
@@ -43,6 +45,25 @@ Lines key_lines(int columns) {
     }
   }
   return lines;
+}
+
+/// The files that a verdict comes from: the learner's, and the course's, which may be updated meanwhile.
+std::vector<fs::path> files_behind(const Lesson& lesson) {
+  std::vector<fs::path> files;
+  std::set<std::string> answers;
+  for (const auto& file : lesson.stub_files()) answers.insert(file);
+  for (const auto& file : given_files(lesson)) answers.insert(file);  // also those that are missing
+  for (const auto& file : answers) files.push_back(lesson.root / file);
+  for (const char* folder : {"tests", "tests/golden", "tests/mistakes", "tests/support", "include/attn"}) {
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(lesson.root / folder, none)) {
+      const std::string name = entry.path().filename().string();
+      const bool of_a_lesson = std::isdigit(static_cast<unsigned char>(name.front())) != 0;
+      if (entry.is_regular_file(none) && (!of_a_lesson || name.rfind(lesson.name, 0) == 0))
+        files.push_back(entry.path());
+    }
+  }
+  return files;
 }
 
 class Watch {
@@ -83,9 +104,7 @@ class Watch {
   void go_to(const Lesson& lesson) {
     lesson_ = lesson;
     course_.store.update([&](State& state) { state.current = lesson.name; });
-    std::vector<fs::path> files;
-    for (const auto& file : lesson.stub_files()) files.push_back(course_.root / file);
-    watcher_ = std::make_unique<Watcher>(files);
+    watcher_ = std::make_unique<Watcher>(files_behind(lesson));
     hint_levels_.clear();
     progress_ = progress_text(course_);
     begin();
