@@ -66,6 +66,20 @@ expect 0 "hint 01" "!missing" -- on compiler hint 01
 install -m 644 /dev/null "$scratch/headers/vterm.h"
 expect 0 "verify" "!missing" -- on compiler verify
 
+# a path that CMake cannot work in is named before anything is done there; others are fine
+for odd in 'a[b' 'a]b' 'a"b' 'a#b' 'a;b' 'a\b' $'a\nb'; do
+  mkdir "$scratch/$odd"
+  cp "$course/learn" "$scratch/$odd/"
+  PATH=$scratch/no-apt:$scratch/bare expect 2 "CMake cannot work in a folder of this name: " "may not have any of" "!missing" \
+    -- "$scratch/$odd/learn"
+  expect 1 -- test -e "$scratch/$odd/build"
+done
+for fine in "a b" "a'b" "a注b" 'a$b'; do
+  mkdir "$scratch/$fine"
+  cp "$course/learn" "$scratch/$fine/"
+  PATH=$scratch/no-apt:$scratch/bare expect 2 "missing" "!CMake cannot" -- "$scratch/$fine/learn"
+done
+
 # an old CMake
 machine old-cmake "$root" "apt-get=$note" 'cmake=echo cmake version 3.22.1' 'ninja=:' 'c++=:' 'g++=:'
 expect 2 "CMake 3.22 is installed, but 3.25 or newer is needed" -- on old-cmake
