@@ -272,6 +272,40 @@ chmod +x "$scratch/bin/git"
 PATH=$scratch/bin:$PATH expect 0 "What you wrote stands where it stood" -- update
 holds "what was written stands, though Ctrl-C was pressed meanwhile" cmp -s "$scratch/written" "$mine/$own"
 
+# what else is as it was: a mode, a link, what is staged, what git is told to leave alone
+linked=lessons/00_warm_up/softmax.cpp
+staged=lessons/06_heads/heads.cpp
+skipped=lessons/09_cross_attention/cross_attention.cpp
+mv "$mine/$linked" "$scratch/kept elsewhere.cpp"
+echo "// linked" >>"$scratch/kept elsewhere.cpp"
+ln -s "$scratch/kept elsewhere.cpp" "$mine/$linked"
+chmod 700 "$mine/$own"
+echo "// staged" >>"$mine/$staged"
+git -C "$mine" add "$staged"
+echo "// not staged" >>"$mine/$staged"
+git -C "$mine" update-index --skip-worktree "$skipped"
+echo "// skipped" >>"$mine/$skipped"
+cp "$mine/$staged" "$scratch/staged"
+git -C "$mine" diff --cached >"$scratch/index"
+echo "news" | tee -a "$upstream/lessons/00_warm_up/README.md" >>"$upstream/lessons/06_heads/README.md"
+publish "news"
+git -C "$upstream" push --quiet "$scratch/remote.git" main
+expect 0 "What you wrote stands where it stood" -- update
+holds "the chapter is new, though an answer is skipped" grep -q "^news$" "$mine/lessons/06_heads/README.md"
+holds "a mode stays" [ "$(stat -c %a "$mine/$own")" = 700 ]
+holds "a link stays" [ "$(readlink "$mine/$linked")" = "$scratch/kept elsewhere.cpp" ]
+holds "and what it leads to" grep -q "^// linked$" "$scratch/kept elsewhere.cpp"
+holds "what was staged stays staged" cmp -s "$scratch/index" <(git -C "$mine" diff --cached)
+holds "and what was written after that" cmp -s "$scratch/staged" "$mine/$staged"
+holds "what was skipped stays skipped" [ "$(git -C "$mine" ls-files -v "$skipped" | head -c 1)" = S ]
+holds "and written" grep -q "^// skipped$" "$mine/$skipped"
+git -C "$mine" rev-parse HEAD >"$mine/.git/MERGE_HEAD"
+expect 2 "a merge is not finished: git status says how to end it" -- update
+holds "a merge stays what it was" [ -e "$mine/.git/MERGE_HEAD" ]
+rm "$mine/.git/MERGE_HEAD"
+git -C "$mine" update-index --no-skip-worktree "$skipped"
+git -C "$mine" checkout --quiet HEAD -- "$skipped" "$staged" "$linked"
+
 echo "// committed" >>"$mine/$own"
 git -C "$mine" commit --quiet -am "what I wrote"
 echo "// not committed" >>"$mine/$own"

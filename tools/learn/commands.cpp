@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 
 #include "learn/answers.hpp"
@@ -107,22 +108,69 @@ int check_all(Course& course, bool in_json) {
 
 // ------------------------------------------------------------------------------------------------- for update
 
-/// What a learner wrote in a file, and what the file began as.
+/// What a learner wrote in a file, and what the file began as; what else is to stay as it is.
 struct Answer {
   std::string text;
   std::string stub;
+  fs::perms permissions{};
+  fs::path link;         ///< where it leads; empty when it is no link
+  std::string staged;    ///< "mode,object", when git has a change of it in the index
+  bool skipped = false;  ///< git is told to leave it alone (skip-worktree)
 };
+
+/// What git answers, without the end of the line; empty when it refuses.
+std::string git(const fs::path& root, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "git");
+  std::string answer = ask(arguments, root).output;
+  while (!answer.empty() && answer.back() == '\n') answer.pop_back();
+  return answer;
+}
 
 std::map<std::string, Answer> written_answers(const Course& course) {
   std::map<std::string, Answer> answers;
   for (const auto& lesson : all_lessons(course.root)) {
     for (const auto& file : given_files(lesson)) {
       if (!fs::is_regular_file(course.root / file)) continue;
-      const Answer answer{course::read_file(course.root / file), course::read_file(stub_of(lesson, file))};
-      if (answer.text != answer.stub) answers[file] = answer;
+      Answer answer{course::read_file(course.root / file), course::read_file(stub_of(lesson, file)), {}, {}, {}};
+      if (answer.text == answer.stub) continue;
+      answer.permissions = fs::status(course.root / file).permissions();
+      if (fs::is_symlink(course.root / file)) answer.link = fs::read_symlink(course.root / file);
+      answer.skipped = git(course.root, {"ls-files", "-v", "--", file}).rfind("S ", 0) == 0;
+      if (!git(course.root, {"diff", "--cached", "--name-only", "--", file}).empty()) {
+        std::istringstream entry(git(course.root, {"ls-files", "--stage", "--", file}));  // "100644 1f7a7a47... 0 file"
+        std::string mode, object;
+        entry >> mode >> object;
+        if (!object.empty()) answer.staged = mode + "," + object;
+      }
+      answers[file] = answer;
     }
   }
   return answers;
+}
+
+/// Puts an answer back where git has put a stub.
+void put_back(const fs::path& root, const std::string& file, const Answer& answer) {
+  std::error_code ignored;
+  if (answer.link.empty()) {
+    replace_file(root / file, answer.text);
+    fs::permissions(root / file, answer.permissions, ignored);
+  } else if (!fs::is_symlink(root / file)) {
+    fs::remove(root / file);
+    fs::create_symlink(answer.link, root / file);
+  }
+  if (!answer.staged.empty()) git(root, {"update-index", "--cacheinfo", answer.staged + "," + file});
+  if (answer.skipped) git(root, {"update-index", "--skip-worktree", "--", file});
+}
+
+/// What git is in the middle of, which an update would disturb: "a merge"; empty when nothing.
+std::string unfinished(const fs::path& root) {
+  for (const auto& [head, what] : {std::pair{"MERGE_HEAD", "a merge"},
+                                   {"REBASE_HEAD", "a rebase"},
+                                   {"CHERRY_PICK_HEAD", "a cherry-pick"},
+                                   {"REVERT_HEAD", "a revert"}}) {
+    if (!git(root, {"rev-parse", "--quiet", "--verify", head}).empty()) return what;
+  }
+  return {};
 }
 
 /// While it lives, nothing but kill -9 ends us, or what we start.
@@ -146,12 +194,15 @@ class Undisturbed {
 int merge_under(const fs::path& root, const std::map<std::string, Answer>& answers) {
   const Undisturbed until_all_is_back;
   std::vector<std::string> put_stubs = {"git", "checkout", "--quiet", "HEAD", "--"};
-  for (const auto& [file, answer] : answers) put_stubs.push_back(file);
+  for (const auto& [file, answer] : answers) {
+    put_stubs.push_back(file);
+    if (answer.skipped) git(root, {"update-index", "--no-skip-worktree", "--", file});
+  }
   int result = answers.empty() ? 0 : run(put_stubs, root);
   if (result == 0) result = run({"git", "merge", "--ff-only", "@{upstream}"}, root);
   for (const auto& [file, answer] : answers) {
     fs::create_directories((root / file).parent_path());  // gone, where the lesson has another name now
-    replace_file(root / file, answer.text);
+    put_back(root, file, answer);
   }
   return result;
 }
@@ -334,6 +385,9 @@ int update(const Course& course) {
     say(course, "git could not bring the course up to date (" + why + "); nothing of yours was changed");
     return exit_not_judged;
   };
+  if (const std::string what = unfinished(course.root); !what.empty()) {
+    return could_not(what + " is not finished: git status says how to end it");
+  }
   const int fetched = run({"git", "fetch"}, course.root);  // what takes long, or fails, while all is as it was
   if (fetched == 127) return could_not("it is not installed");
   if (fetched != 0) return could_not("above: its reason");
