@@ -210,6 +210,8 @@ TEST(Backups, AreOnlyWhatIsWhole) {
   course.write(".learn/backup/notes/" + one, "of the learner's own");
   course.write(".learn/backup/2026-11-21_15-04-05_reset_01", "a file");
   course.write(".learn/backup/2026-11-21_15-04-05-1_reset_01/" + one, "a name that we never give");
+  course.write(".learn/backup/2026-11-21_15-04-05_mine_01/" + one, "a reason that we never give");
+  course.write(".learn/backup/2026-11-21_15-04-05_reset_\x1b[31m/" + one, "an escape sequence");
   EXPECT_THAT(names(course.root()), ElementsAre(name));
 }
 

@@ -104,7 +104,19 @@ one=$!
 expect 0 "$total of $total checks passed" -- learn check 01
 holds "of two checks at once the other one ends well too" wait "$one"
 holds "and says the same" grep -qF "$total of $total checks passed" "$scratch/one"
+touch build/dev/lesson_01-999998.log # of another tool
+touch -d '2 hours ago' build/dev/lesson_01-999999.{log,json}
+expect 0 "$total of $total checks passed" -- learn check 01
+holds "what a killed tool left is removed" [ "$(find build/dev -maxdepth 1 -name 'lesson_01-*')" = build/dev/lesson_01-999998.log ]
+rm build/dev/lesson_01-999998.log
 holds "nothing of a check is left behind" [ -z "$(find build/dev -maxdepth 1 -name 'lesson_01-*')" ]
+
+odd=.learn/backup/2026-11-21_15-04-05_reset_01
+mkdir -p "$odd" "$odd"$'\x1b[31m'
+touch "$odd/"$'a\x1b[2Jb'
+expect 0 "a?[2Jb" -- learn backups
+holds "a name without a terminal's letters" no_escapes
+rm -rf .learn/backup
 
 # ------------------------------------------------------------------------------- answers that are no files, or too long
 within() { timeout 60 "$tool" --root "$copy" "$@"; } # nothing waits for the other end of a pipe

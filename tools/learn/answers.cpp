@@ -57,7 +57,9 @@ struct Name {
   std::string text() const { return time + (place > 1 ? "-" + std::to_string(place) : "") + "_" + why + "_" + of; }
 };
 
-/// @return false when it is no name of a backup.
+constexpr const char* of_letters = "abcdefghijklmnopqrstuvwxyz0123456789.";  ///< "01", "all"
+
+/// @return false when it is no name that we give to a backup.
 bool parse_name(const std::string& text, Name& name) {
   int part[6] = {};
   int time_end = 0;
@@ -71,7 +73,10 @@ bool parse_name(const std::string& text, Name& name) {
   name = {text.substr(0, static_cast<std::size_t>(time_end)), 1, rest.substr(why_begin, why_end - why_begin),
           rest.substr(why_end + 1)};
   std::sscanf(rest.c_str(), "-%6d", &name.place);
-  return name.text() == text;  // and not otherwise written
+  const bool known_why =
+      name.why == "reset" || name.why == "interview" || name.why == "restore" || name.why == "update";
+  const bool odd = name.of.empty() || name.of.find_first_not_of(of_letters) != std::string::npos;
+  return known_why && !odd && name.text() == text;  // and not otherwise written
 }
 
 /// The files in a backup, and nothing that only leads to a file elsewhere.
@@ -228,6 +233,7 @@ std::string keep_copy(const fs::path& root, const std::vector<std::string>& file
                       const std::string& of) {
   const fs::path copy = backup_folder(root) / (".new-" + std::to_string(getpid()));
   fs::remove_all(copy);  // of a tool that was killed
+  remove_leftovers(backup_folder(root), ".new-");
   try {
     for (const auto& file : files) {
       if (leads_upwards(file)) refuse_outside(root, file);

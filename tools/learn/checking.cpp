@@ -191,6 +191,7 @@ Judgement::Judgement(Lesson lesson)
       report_(own_.string() + ".json"),
       printed_(own_.string() + ".txt"),
       steps_(lesson_.root, preset, target_) {
+  remove_leftovers(folder_, target_ + "-");
   for (const auto& sentence : unusable_files(lesson_)) verdict_.text += sentence + "\n";
   if (verdict_.text.empty()) build();
 }

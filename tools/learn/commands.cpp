@@ -65,10 +65,10 @@ void print(const json& document) {
   std::cout << document.dump(2, ' ', false, json::error_handler_t::replace) << std::endl;
 }
 
-Verdict judge(Course& course, const Lesson& lesson) {
-  Judgement judgement(lesson);
+Verdict judge(Course& course, const Lesson& lesson, bool sanitized = false) {
+  Judgement judgement(lesson, sanitized ? "learner-asan" : "dev");
   judgement.wait([&](const std::string& doing) { std::cerr << course.style(lesson.title() + ": " + doing) << "\n"; });
-  record(course.store, lesson, judgement.verdict());
+  if (!sanitized) record(course.store, lesson, judgement.verdict());
   return judgement.verdict();
 }
 

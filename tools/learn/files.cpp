@@ -74,18 +74,18 @@ void write_synced(const fs::path& file, const std::string& text, const std::opti
   if (fsync(out.number()) != 0) fail("cannot write", file);
 }
 
+}  // namespace
+
 void remove_leftovers(const fs::path& folder, const std::string& beginning) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     if (entry.path().filename().string().rfind(beginning, 0) != 0) continue;
     const auto written = entry.last_write_time(ignored);
     if (!ignored && fs::file_time_type::clock::now() - written > old_enough_to_be_left_over) {
-      fs::remove(entry.path(), ignored);
+      fs::remove_all(entry.path(), ignored);
     }
   }
 }
-
-}  // namespace
 
 void replace_file(const fs::path& file, const std::string& text) {
   const fs::path target = without_links(file);

@@ -12,6 +12,9 @@ namespace attn::learn {
 /// @throws std::runtime_error naming the file.
 void replace_file(const std::filesystem::path& file, const std::string& text);
 
+/// Removes what a killed tool left in a folder: all whose name begins so, and that was written over an hour ago.
+void remove_leftovers(const std::filesystem::path& folder, const std::string& beginning);
+
 /// Returns when a file's content, or the names in a folder, are on disk.
 /// @throws std::runtime_error naming it.
 void sync_to_disk(const std::filesystem::path& path);
