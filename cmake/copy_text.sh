@@ -2,7 +2,7 @@
 # Keeps a copy of all sources in a learner's folder, for the build. The copy is written again only when a source differs
 # from it, and what is compiled from the folder depends on the copy.
 #
-#   note_text.sh FOLDER COPY
+#   copy_text.sh FOLDER COPY
 set -u
 copy=$2
 
