@@ -5,6 +5,7 @@
 #include <armadillo>
 #include <cfenv>
 #include <cmath>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -725,6 +726,9 @@ TEST(FlashAttention, HidesNoNaN) {
   wanted.log_sum_exp.col(1).fill(arma::datum::nan);
   expect(flash_attention(Q, with_nan, V, blocks_of(3, 2)), wanted,
          "key 2 of slice 1 holds a NaN, and all queries see it: the slice must be NaN, and no other");
+  std::memset(&with_nan(2, 1, 1), 0xff, sizeof(float));
+  expect(flash_attention(Q, with_nan, V, blocks_of(3, 2)), wanted,
+         "key 2 of slice 1 holds a NaN with all bits set, as memory that was never written may: the slice must be NaN");
 
   wanted = naive_flash(Q, K, V);
   with_nan = V;

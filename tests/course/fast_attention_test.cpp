@@ -3,6 +3,8 @@
 
 #include <armadillo>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -23,6 +25,17 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 const float infinity = std::numeric_limits<float>::infinity();
+
+/// NaN is what has all exponent bits set and any other bit but the sign's. x86's arithmetic makes the first of these;
+/// others come from memory filled with 0xFF, from files and from GPUs.
+std::vector<float> all_kinds_of_nan() {
+  std::vector<float> nans;
+  for (const std::uint32_t bits : {0xffc00000U, 0x7fc00000U, 0x7fc00001U, 0x7fc001ffU, 0x7fffffffU, 0xffffffffU}) {
+    nans.emplace_back();
+    std::memcpy(&nans.back(), &bits, sizeof(bits));
+  }
+  return nans;
+}
 
 struct Size {
   uword L, E, H, B;
@@ -150,6 +163,90 @@ TEST(Exponentials, AreThoseOfTheStandardLibrary) {
       EXPECT_EQ(scores.data()[0 * R + i], 1.0f) << kernels->name << ": the largest score";
       EXPECT_EQ(maximum.data()[i], score(i, 0)) << kernels->name;
       EXPECT_NEAR(sum.data()[i], total, 1e-6 * total) << kernels->name;
+    }
+  }
+}
+
+/// What exponentials() makes of these scores of one query: their exponentials, then their sum.
+std::vector<float> exponentials_of(std::vector<float> row, const Kernels& kernels) {
+  const std::size_t R = kernels.rows;
+  row.resize(divided_up(row.size(), R) * R, -infinity);
+  AlignedFloats scores, maximum, sum, rescale;
+  for (AlignedFloats* floats : {&maximum, &sum, &rescale}) floats->reserve(R);
+  scores.reserve(R * row.size());
+  for (std::size_t i = 0; i < R; ++i) {
+    for (std::size_t j = 0; j < row.size(); ++j) scores.data()[j * R + i] = row[j];
+    maximum.data()[i] = lowest_maximum;
+    sum.data()[i] = 0;
+  }
+  kernels.exponentials(scores.data(), row.size() / R, maximum.data(), sum.data(), rescale.data());
+  for (std::size_t j = 0; j < row.size(); ++j) row[j] = scores.data()[j * R];
+  row.push_back(sum.data()[0]);
+  return row;
+}
+
+TEST(Exponentials, EndBelowTheSmallestNormalNumber) {
+  std::vector<float> scores = {0};
+  for (float x = -125; x >= -128; x -= 0.0625f) scores.push_back(x);
+  for (const Kernels* kernels : usable_kernels()) {
+    const std::vector<float> exponentials = exponentials_of(scores, *kernels);
+    for (std::size_t j = 0; j < scores.size(); ++j) {
+      const double wanted = scores[j] <= -126.5f ? 0 : std::exp2(static_cast<double>(scores[j]));
+      EXPECT_NEAR(exponentials[j], wanted, 3e-7 * wanted + std::exp2(-149)) << kernels->name << ", 2^" << scores[j];
+    }
+  }
+}
+
+TEST(Exponentials, KeepEveryKindOfNaN) {
+  for (const Kernels* kernels : usable_kernels()) {
+    for (const float nan : all_kinds_of_nan()) {
+      for (const std::size_t j : {0U, 1U, 2U, 3U, 39U}) {
+        std::vector<float> scores(40, 1);
+        scores[j] = nan;
+        const std::vector<float> exponentials = exponentials_of(scores, *kernels);
+        EXPECT_TRUE(std::isnan(exponentials[j])) << kernels->name << ", key " << j;
+        EXPECT_TRUE(std::isnan(exponentials.back())) << kernels->name << ", the sum, key " << j;
+      }
+    }
+  }
+}
+
+TEST(FastFlashAttention, HidesNoKindOfNaN) {
+  for (const Kernels* kernels : usable_kernels()) {
+    for (const uword S : {uword(2), uword(kernels->rows), uword(100), uword(300)}) {
+      for (const float nan : all_kinds_of_nan()) {
+        arma::fcube Q = normal(5, 3, 2), K = normal(S, 3, 2);
+        const arma::fcube V = normal(S, 4, 2);
+        Q(2, 1, 1) = nan;
+        const FlashResult of_query = flash_attention(Q, K, V, {}, *kernels);
+        Q(2, 1, 1) = 1;
+        K(S / 2, 1, 1) = nan;
+        const FlashResult of_key = flash_attention(Q, K, V, {}, *kernels);
+        for (uword i = 0; i < 5; ++i) {
+          const std::string where =
+              std::string(kernels->name) + ", S = " + std::to_string(S) + ", query " + std::to_string(i);
+          for (uword d = 0; d < 4; ++d) {
+            EXPECT_EQ(std::isnan(of_query.output(i, d, 1)), i == 2) << where;
+            EXPECT_TRUE(std::isnan(of_key.output(i, d, 1))) << where;
+          }
+          EXPECT_EQ(std::isnan(of_query.log_sum_exp(i, 1)), i == 2) << where;
+          EXPECT_TRUE(std::isnan(of_key.log_sum_exp(i, 1))) << where;
+        }
+        for (const FlashResult* result : {&of_query, &of_key}) EXPECT_FALSE(result->output.slice(0).has_nan());
+      }
+    }
+  }
+}
+
+TEST(FastFlashAttention, SeesEveryFiniteScore) {
+  arma::fcube V(2, 1, 1);
+  V(0) = 1, V(1) = 3;
+  for (const Kernels* kernels : usable_kernels()) {
+    for (const float root : {1e14f, 1e15f, 1e18f, 1.5e19f}) {  // the lowest score is -2.25e38
+      const arma::fcube Q = arma::fcube(1, 1, 1).fill(root), K = arma::fcube(2, 1, 1).fill(-root);
+      const FlashResult result = flash_attention(Q, K, V, {}, *kernels);
+      EXPECT_EQ(result.output(0), 2.0f) << kernels->name << ", scores of -" << root << " squared";
+      EXPECT_NEAR(result.log_sum_exp(0) / root / root, -1, 1e-6) << kernels->name;
     }
   }
 }

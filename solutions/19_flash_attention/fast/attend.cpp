@@ -49,8 +49,11 @@ void Tiles::add_block(const Head& head, const float* queries, std::size_t q, std
     kernels_.scores(queries, head.keys.data + key / R_ * head.keys.stride, head.head_dim, scores);
     if (key + R_ <= all_see) continue;
     int visible[max_rows];
-    for (std::size_t i = 0; i < R_; ++i) visible[i] = static_cast<int>(head.visible_keys(first_query + i));
-    kernels_.mask(scores, key, visible);
+    for (std::size_t i = 0; i < R_; ++i) {
+      const std::size_t end = head.visible_keys(first_query + i);
+      visible[i] = static_cast<int>(std::min(end - std::min(end, key), R_));
+    }
+    kernels_.mask(scores, visible);
   }
   kernels_.exponentials(scores_.data(), panels, maximum_.data() + q * R_, sum_.data() + q * R_, rescale_.data());
   kernels_.mix(scores_.data(), {head.values.data + first_key / R_ * head.values.stride, head.values.stride}, panels,

@@ -49,8 +49,10 @@ struct Kernels {
   /// Q K^T for a panel of queries and a panel of keys: R columns, one for each key.
   void (*scores)(const float* queries, const float* keys, std::size_t head_dim, float* result);
 
-  /// Scores that may not be seen become -inf: those of key first_key + j, for each query with visible <= first_key + j.
-  void (*mask)(float* scores, std::size_t first_key, const int* visible);
+  /// Scores that may not be seen become -inf.
+  /// @param scores  R columns, one for each key of a panel
+  /// @param visible (R), how many of these keys each query may attend to: the first ones, 0 to R
+  void (*mask)(float* scores, const int* visible);
 
   /// One step of the online softmax in base 2, for a panel of queries: scores become 2^(score - maximum); maximum and
   /// sum are brought up to date. A maximum starts at lowest_maximum, and a sum at 0.
@@ -70,8 +72,7 @@ inline constexpr std::size_t max_rows = 32;
 /// Scores are in base 2, since 2^x is simpler to compute than e^x: queries are multiplied by this, and by 1 / sqrt(D).
 inline constexpr float log2e = 1.44269504f;
 
-/// Stands for the maximum of a query that has seen no key: -inf minus itself would be NaN. Scores far below it count as
-/// keys that are not seen.
-inline constexpr float lowest_maximum = -1e30f;
+/// The maximum of a query that has seen no key: the lowest finite float, as -inf minus itself would be NaN.
+inline constexpr float lowest_maximum = -3.40282347e38f;
 
 }  // namespace attn::fast

@@ -20,7 +20,7 @@ static_assert(R <= attn::fast::max_rows, "");
 
 typedef float Vector __attribute__((vector_size(4 * lanes)));
 typedef float Unaligned __attribute__((vector_size(4 * lanes), aligned(4)));
-typedef int Integers __attribute__((vector_size(4 * lanes)));
+typedef unsigned Integers __attribute__((vector_size(4 * lanes)));
 
 inline Vector load(const float* from) { return *reinterpret_cast<const Vector*>(from); }
 inline void store(float* to, Vector x) { *reinterpret_cast<Vector*>(to) = x; }
@@ -157,30 +157,30 @@ void mix(const float* weights, attn::fast::ConstPanels values, size_t panels, si
   for_tiles<Mix>(value_dim, weights, values, panels, rescale, output);
 }
 
-void mask(float* panel, size_t first_key, const int* visible) {
+void mask(float* panel, const int* visible) {
   const float blocked = -__builtin_inff();
   for (int j = 0; j < R; ++j) {
-    const int key = static_cast<int>(first_key) + j;
-    for (int i = 0; i < R; ++i) panel[j * R + i] = key < visible[i] ? panel[j * R + i] : blocked;
+    for (int i = 0; i < R; ++i) panel[j * R + i] = j < visible[i] ? panel[j * R + i] : blocked;
   }
 }
 
-/// 2^x for x <= 0, to 3e-7 of the result; 0 for -inf and all below -127; NaN for NaN.
+/// 2^x for x <= 0, to 3e-7 of the result, or to 2^-149 where that is more; 0 for x <= -126.5, so for -inf too; NaN for
+/// NaN.
 ///
-/// x = n + f with n whole and |f| <= 1/2. 2^f is a polynomial (near-minimax, degree 5, exact at 0), and multiplying by
-/// 2^n is adding n to the exponent. Adding 1.5 * 2^23 rounds x to a whole number, which then stands in the lowest bits.
+/// x = n + f with n an integer and |f| <= 1/2. 2^f is a polynomial (near-minimax, degree 5, exact at 0). 2^n is a float
+/// whose exponent bits are n + 127: adding 1.5 * 2^23 + 127 rounds x to an integer and leaves that in the lowest bits.
+/// For n = -127 they are 0, and so is the float. A product with NaN is NaN, whatever bits the NaN has.
 inline Vector exp2(Vector x) {
   const Vector least = all(-127.0f);
   x = larger(least, x);  // NaN stays
-  const Vector shifted = x + 12582912.0f;
-  const Vector f = x - (shifted - 12582912.0f);
+  const Vector shifted = x + 12583039.0f;
+  const Vector f = x - (shifted - 12583039.0f);
   Vector power = f * 0.0013264667f + 0.009671498f;
   power = power * f + 0.055507336f;
   power = power * f + 0.24022242f;
   power = power * f + 0.693147f;
   power = power * f + 1.0f;
-  const Integers n = reinterpret_cast<Integers>(shifted) << 23;
-  return reinterpret_cast<Vector>(reinterpret_cast<Integers>(power) + n);
+  return power * reinterpret_cast<Vector>(reinterpret_cast<Integers>(shifted) << 23);
 }
 
 /// The maxima of each row, of `before` and of a panel's columns. Several at a time: a maximum takes longer than it
