@@ -238,6 +238,32 @@ TEST(FastFlashAttention, HidesNoKindOfNaN) {
   }
 }
 
+TEST(FastFlashAttention, ReadsNoPadding) {
+  FlashOptions options;
+  options.key_lengths = {3, 0, 70, 64};
+  const arma::fcube Q = normal(5, 3, 8), K = normal(80, 3, 4), V = normal(80, 4, 4);
+  for (const Kernels* kernels : usable_kernels()) {
+    for (const bool causal : {false, true}) {
+      options.causal = causal;
+      const FlashResult wanted = flash_attention(Q, K, V, options, *kernels);
+      ASSERT_TRUE(wanted.output.is_finite());
+      for (const float value : {std::numeric_limits<float>::quiet_NaN(), infinity, -infinity}) {
+        arma::fcube padded_K = K, padded_V = V;
+        for (uword b = 0; b < 4; ++b) {
+          for (uword j = options.key_lengths(b); j < 80; ++j) {
+            padded_K.slice(b).row(j).fill(value);
+            padded_V.slice(b).row(j).fill(value);
+          }
+        }
+        const FlashResult result = flash_attention(Q, padded_K, padded_V, options, *kernels);
+        EXPECT_TRUE(arma::approx_equal(result.output, wanted.output, "absdiff", 0)) << kernels->name << ", " << value;
+        EXPECT_TRUE(arma::all(arma::vectorise(result.log_sum_exp == wanted.log_sum_exp)))
+            << kernels->name << ", " << value;
+      }
+    }
+  }
+}
+
 TEST(FastFlashAttention, SeesEveryFiniteScore) {
   arma::fcube V(2, 1, 1);
   V(0) = 1, V(1) = 3;

@@ -102,7 +102,7 @@ arma::fcube AttentionLayer::forward(const arma::fcube& X, bool causal) {
 
 void AttentionLayer::pack(const arma::fcube& X, Range chunk, size_t p) {
   const size_t b = (chunk.first + p) / per_sequence_, row = (chunk.first + p) % per_sequence_ * R_;
-  copy_to_panel(X.slice_memptr(b), L_, E_, row, R_, 1, inputs_.data() + p * E_ * R_);
+  copy_to_panel(X.slice_memptr(b) + row, L_, E_, L_ - row, R_, 1, inputs_.data() + p * E_ * R_);
 }
 
 /// Task: a strip of panels times the queries, keys or values of one head.

@@ -20,12 +20,16 @@ using std::size_t;
 
 /// All slices of a cube in panels, slice after slice.
 struct PackedCube {
-  PackedCube(const arma::fcube& x, size_t R, float factor)
+  /// @param lengths as key_lengths: rows from there on are padding. They become 0 and are not read, as 0 times a NaN
+  ///                that stands there would be NaN.
+  PackedCube(const arma::fcube& x, size_t R, float factor, const arma::uvec& lengths = {})
       : per_slice(fast::divided_up(x.n_rows, R)), panel(x.n_cols * R) {
     floats.reserve(x.n_slices * per_slice * panel);
 #pragma omp parallel for
     for (size_t p = 0; p < x.n_slices * per_slice; ++p) {
-      fast::copy_to_panel(x.slice_memptr(p / per_slice), x.n_rows, x.n_cols, p % per_slice * R, R, factor,
+      const size_t slice = p / per_slice, row = p % per_slice * R;
+      const size_t end = lengths.is_empty() ? x.n_rows : lengths(slice * lengths.n_elem / x.n_slices);
+      fast::copy_to_panel(x.slice_memptr(slice) + row, x.n_rows, x.n_cols, end - std::min(end, row), R, factor,
                           floats.data() + p * panel);
     }
   }
@@ -83,7 +87,7 @@ FlashResult flash_attention(const arma::fcube& Q, const arma::fcube& K, const ar
   require_inputs(Q, K, V, options);
   const size_t R = kernels.rows, L = Q.n_rows, N = Q.n_slices, Dv = V.n_cols;
   const PackedCube queries(Q, R, log2e / std::sqrt(static_cast<float>(Q.n_cols)));
-  const PackedCube keys(K, R, 1), values(V, R, 1);
+  const PackedCube keys(K, R, 1, options.key_lengths), values(V, R, 1, options.key_lengths);
   FlashResult result = {arma::fcube(L, Dv, N), arma::fmat(L, N)};
   std::vector<Worker> workers;
   for (int t = 0; t < max_threads(); ++t) workers.emplace_back(kernels, Dv);

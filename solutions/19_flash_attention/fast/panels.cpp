@@ -16,11 +16,11 @@ void AlignedFloats::reserve(std::size_t size) {
   size_ = size;
 }
 
-void copy_to_panel(const float* x, std::size_t n_rows, std::size_t n_cols, std::size_t first_row, std::size_t R,
+void copy_to_panel(const float* x, std::size_t n_rows, std::size_t n_cols, std::size_t rows, std::size_t R,
                    float factor, float* panel) {
-  const std::size_t rows = std::min(R, n_rows - first_row);
+  rows = std::min(rows, R);
   for (std::size_t c = 0; c < n_cols; ++c) {
-    const float* from = x + c * n_rows + first_row;
+    const float* from = x + c * n_rows;
     float* to = panel + c * R;
     for (std::size_t i = 0; i < rows; ++i) to[i] = from[i] * factor;
     std::fill(to + rows, to + R, 0.0f);

@@ -28,12 +28,12 @@ class AlignedFloats {
   std::size_t size_ = 0;
 };
 
-/// Copies up to R rows of a matrix into a panel, times a factor. Rows that the matrix has not become 0.
+/// Copies up to R rows of a matrix into a panel, times a factor. The panel's other rows become 0.
 ///
-/// @param x         element (0, 0) of the matrix, column after column
-/// @param n_rows    the rows of the matrix
-/// @param first_row the matrix's row that becomes the panel's first
-void copy_to_panel(const float* x, std::size_t n_rows, std::size_t n_cols, std::size_t first_row, std::size_t R,
+/// @param x      the matrix's element that becomes the panel's first, column after column
+/// @param n_rows the rows of the matrix
+/// @param rows   how many rows to copy; above R it counts as R
+void copy_to_panel(const float* x, std::size_t n_rows, std::size_t n_cols, std::size_t rows, std::size_t R,
                    float factor, float* panel);
 
 }  // namespace attn::fast
