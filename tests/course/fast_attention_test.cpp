@@ -129,6 +129,24 @@ TEST(AttentionLayer, RejectsWhatDoesNotFit) {
               ThrowsMessage<std::invalid_argument>(HasSubstr("qkv_proj.weight is 12 x 12, expected 12 x 36")));
   EXPECT_THAT([&] { AttentionLayer(whole.qkv_proj, whole.qkv_proj, 2); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("output_proj.weight is 12 x 36, expected 12 x 12")));
+  Linear empty = whole.qkv_proj;
+  empty.weight.reset();
+  EXPECT_THAT([&] { AttentionLayer(empty, whole.output_proj, 2); },
+              ThrowsMessage<std::invalid_argument>(HasSubstr("qkv_proj.weight is 0 x 0, expected E x 3E")));
+  for (const uword width : {35U, 37U}) {
+    Linear qkv_proj = whole.qkv_proj;
+    qkv_proj.bias.zeros(width);
+    EXPECT_THAT([&] { AttentionLayer(qkv_proj, whole.output_proj, 2); },
+                ThrowsMessage<std::invalid_argument>(
+                    HasSubstr("qkv_proj.bias is 1 x " + std::to_string(width) + ", expected 1 x 36")));
+  }
+  for (const uword width : {11U, 13U}) {
+    Linear output_proj = whole.output_proj;
+    output_proj.bias.zeros(width);
+    EXPECT_THAT([&] { AttentionLayer(whole.qkv_proj, output_proj, 2); },
+                ThrowsMessage<std::invalid_argument>(
+                    HasSubstr("output_proj.bias is 1 x " + std::to_string(width) + ", expected 1 x 12")));
+  }
   AttentionLayer layer(whole.qkv_proj, whole.output_proj, 2);
   EXPECT_THAT([&] { layer.forward(normal(4, 11, 2)); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("X is 4 x 11 x 2, expected L x 12 x B")));

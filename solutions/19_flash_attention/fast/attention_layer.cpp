@@ -15,6 +15,16 @@ using std::size_t;
 /// Panels of X that are packed at a time, and that are projected by one task.
 constexpr size_t chunk_panels = 64, strip = 4;
 
+/// E, after everything that the constructor is given was checked.
+size_t checked_width(const Linear& qkv_proj, const Linear& output_proj, size_t num_heads) {
+  const size_t E = qkv_proj.weight.n_rows;
+  require_shape("qkv_proj.weight", qkv_proj.weight, {{"E", E}, {"3E", 3 * E}});
+  require_shape("output_proj.weight", output_proj.weight, {{"E", E}, {"E", E}});
+  if (!qkv_proj.bias.is_empty()) require_shape("qkv_proj.bias", qkv_proj.bias, {{"1", 1}, {"3E", 3 * E}});
+  if (!output_proj.bias.is_empty()) require_shape("output_proj.bias", output_proj.bias, {{"1", 1}, {"E", E}});
+  return require_multiple("embed_dim", E, "num_heads", num_heads);
+}
+
 }  // namespace
 
 PackedLinear::PackedLinear(const Linear& linear, size_t block, const Kernels& kernels, size_t scaled_columns,
@@ -50,15 +60,13 @@ void PackedLinear::project(size_t block, ConstPanels x, const std::vector<Column
 
 AttentionLayer::AttentionLayer(const Linear& qkv_proj, const Linear& output_proj, arma::uword num_heads,
                                const Kernels& kernels, size_t memory_for_heads)
-    : E_(require_multiple("embed_dim", qkv_proj.weight.n_rows, "num_heads", num_heads)),
+    : E_(checked_width(qkv_proj, output_proj, num_heads)),
       H_(num_heads),
       D_(E_ / H_),
       R_(kernels.rows),
       memory_for_heads_(memory_for_heads),
       qkv_(qkv_proj, D_, kernels, E_, log2e / std::sqrt(static_cast<float>(D_))),
       output_(output_proj, D_, kernels) {
-  require_shape("qkv_proj.weight", qkv_proj.weight, {{"E", E_}, {"3E", 3 * E_}});
-  require_shape("output_proj.weight", output_proj.weight, {{"E", E_}, {"E", E_}});
   for (int t = 0; t < max_threads(); ++t) tiles_.emplace_back(kernels, D_);
 }
 

@@ -38,10 +38,11 @@ class PackedLinear {
 /// of X for the queries, keys and values of as many heads as fit into 16 MiB (of one head at least), and a few MiB.
 class AttentionLayer {
  public:
-  /// @param qkv_proj    E -> 3E, as in FusedMultiHeadAttention
-  /// @param output_proj E -> E
+  /// @param qkv_proj    E -> 3E, as in FusedMultiHeadAttention, with or without a bias
+  /// @param output_proj E -> E, likewise
   /// @param memory_for_heads bytes: keys and values of as many heads as fit in there are kept at the same time
-  /// @throws std::invalid_argument naming num_heads, qkv_proj or output_proj, what it was and what was expected.
+  /// @throws std::invalid_argument naming num_heads, or the weight or bias of qkv_proj or output_proj, what it was and
+  ///         what was expected.
   AttentionLayer(const Linear& qkv_proj, const Linear& output_proj, arma::uword num_heads,
                  const Kernels& kernels = *usable_kernels().front(), std::size_t memory_for_heads = 16 << 20);
 
