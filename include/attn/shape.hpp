@@ -82,6 +82,26 @@ inline arma::uword require_multiple(const std::string& name, arma::uword value, 
   return value;
 }
 
+/// require_positive for sizes that are multiplied, such as those of a new matrix; returns their product:
+/// `require_product({{"L", L}, {"S", S}})`. An arma::uword that grows past 2^64 begins again at 0, and Armadillo does
+/// not always notice.
+///
+/// @throws std::invalid_argument "L is 0, expected at least 1", or "L x S is 4294967296 x 4294967296, expected a
+///         product below 2^64".
+inline arma::uword require_product(std::initializer_list<Axis> sizes) {
+  arma::uword product = 1;
+  std::string names, numbers;
+  bool fits = true;
+  for (const Axis& axis : sizes) {
+    fits = require_positive(axis.name, axis.size) <= ~arma::uword(0) / product && fits;
+    if (fits) product *= axis.size;
+    names += (names.empty() ? "" : " x ") + axis.name;
+    numbers += (numbers.empty() ? "" : " x ") + std::to_string(axis.size);
+  }
+  if (!fits) throw std::invalid_argument(names + " is " + numbers + ", expected a product below 2^64");
+  return product;
+}
+
 namespace detail {
 
 inline void require_sizes(const std::string& name, const std::string& actual_text,

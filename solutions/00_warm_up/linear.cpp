@@ -7,8 +7,7 @@
 namespace attn {
 
 Linear::Linear(arma::uword in, arma::uword out, bool with_bias) {
-  require_positive("in", in);
-  require_positive("out", out);
+  require_product({{"in", in}, {"out", out}});
   const double bound = 1.0 / std::sqrt(static_cast<double>(in));
   weight = arma::randu(in, out, arma::distr_param(-bound, bound));
   if (with_bias) bias = arma::randu<arma::rowvec>(out, arma::distr_param(-bound, bound));

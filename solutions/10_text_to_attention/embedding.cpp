@@ -7,9 +7,10 @@
 
 namespace attn {
 
-Embedding::Embedding(arma::uword num_embeddings, arma::uword embed_dim)
-    : weight(require_positive("num_embeddings", num_embeddings), require_positive("embed_dim", embed_dim),
-             arma::fill::randn) {}
+Embedding::Embedding(arma::uword num_embeddings, arma::uword embed_dim) {
+  require_product({{"num_embeddings", num_embeddings}, {"embed_dim", embed_dim}});
+  weight = arma::mat(num_embeddings, embed_dim, arma::fill::randn);
+}
 
 arma::cube Embedding::operator()(const arma::umat& ids) const {
   if (ids.is_empty()) {

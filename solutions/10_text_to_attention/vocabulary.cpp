@@ -41,7 +41,7 @@ const std::string& Vocabulary::word(arma::uword id) const {
 
 EncodedBatch encode(const std::vector<std::string>& sentences, const Vocabulary& vocabulary, arma::uword max_length) {
   if (sentences.empty()) throw std::invalid_argument("sentences has size 0, expected at least 1");
-  require_positive("max_length", max_length);
+  require_product({{"max_length", max_length}, {"sentences", sentences.size()}});
   EncodedBatch batch;
   batch.ids.zeros(max_length, sentences.size());
   batch.lengths.zeros(sentences.size());

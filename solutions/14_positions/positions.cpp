@@ -23,7 +23,7 @@ arma::mat angles(arma::uword L, arma::uword width, arma::uword first_position, d
 }  // namespace
 
 arma::mat sinusoidal_positions(arma::uword L, arma::uword E, arma::uword first_position) {
-  require_positive("L", L);
+  require_product({{"L", L}, {"E", E}});
   require_multiple("E", E, "a pair's width", 2);
   const arma::mat turns = angles(L, E, first_position, 10000);  // (L x E / 2)
   arma::mat encoding(L, E);
@@ -60,6 +60,7 @@ arma::cube apply_rope(const arma::cube& X, RopePairing pairing, arma::uword firs
 Linear to_half_split(const Linear& interleaved, arma::uword num_heads) {
   require_shape("interleaved.weight", interleaved.weight, {{"in"}, {"H·D"}});
   const arma::uword out = interleaved.weight.n_cols;
+  require_multiple("interleaved, its number of columns,", out, "num_heads", num_heads);
   require_multiple("interleaved, its number of columns,", out, "2 · num_heads", 2 * num_heads);
   if (!interleaved.bias.is_empty()) require_shape("interleaved.bias", interleaved.bias, {{"1", 1}, {"H·D", out}});
 
@@ -79,10 +80,10 @@ Linear to_half_split(const Linear& interleaved, arma::uword num_heads) {
 
 arma::rowvec alibi_slopes(arma::uword num_heads) {
   require_positive("num_heads", num_heads);
+  arma::rowvec slopes(num_heads);
   arma::uword power = 1;  // the largest power of two that is not above H
   while (2 * power <= num_heads) power *= 2;
 
-  arma::rowvec slopes(num_heads);
   for (arma::uword h = 0; h < num_heads; ++h) {
     // With M = power: the exponents for 2M heads are the multiples of 4 / M, those for M heads the even multiples.
     const arma::uword multiple = h < power ? 2 * (h + 1) : 2 * (h - power) + 1;
@@ -92,8 +93,7 @@ arma::rowvec alibi_slopes(arma::uword num_heads) {
 }
 
 arma::cube alibi_bias(arma::uword num_heads, arma::uword L, arma::uword S) {
-  require_positive("L", L);
-  require_positive("S", S);
+  require_product({{"num_heads", num_heads}, {"L", L}, {"S", S}});
   const arma::rowvec slopes = alibi_slopes(num_heads);
   arma::cube bias(L, S, num_heads);
   for (arma::uword h = 0; h < num_heads; ++h) {

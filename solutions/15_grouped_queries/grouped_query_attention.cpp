@@ -61,8 +61,12 @@ arma::cube GroupedQueryAttention::forward(const arma::cube& X, const Mask& mask)
 arma::uword kv_bytes_per_token(arma::uword num_layers, arma::uword num_kv_heads, arma::uword head_dim,
                                arma::uword bytes_per_number) {
   const arma::uword keys_and_values = 2;
-  return keys_and_values * require_positive("num_layers", num_layers) * require_positive("num_kv_heads", num_kv_heads) *
-         require_positive("head_dim", head_dim) * require_positive("bytes_per_number", bytes_per_number);
+  require_product({{"num_layers", num_layers},
+                   {"num_kv_heads", num_kv_heads},
+                   {"head_dim", head_dim},
+                   {"bytes_per_number", bytes_per_number},
+                   {"2", keys_and_values}});
+  return keys_and_values * num_layers * num_kv_heads * head_dim * bytes_per_number;
 }
 
 GroupedQueryAttention pool_heads(const MultiHeadAttention& full, arma::uword num_kv_heads) {

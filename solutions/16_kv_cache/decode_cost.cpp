@@ -1,5 +1,7 @@
 #include "attn/decode_cost.hpp"
 
+#include <algorithm>
+
 #include "attn/shape.hpp"
 
 namespace attn {
@@ -11,6 +13,12 @@ void require_sizes(const DecodeSizes& sizes) {
   require_positive("length", sizes.length);
   require_positive("batch_size", sizes.batch_size);
   require_positive("bytes_per_number", sizes.bytes_per_number);
+  // Above all sums below, so that none of them wraps around.
+  require_product({{"16", 16},
+                   {"batch_size", sizes.batch_size},
+                   {"bytes_per_number", sizes.bytes_per_number},
+                   {"embed_dim", sizes.embed_dim},
+                   {"max(embed_dim, length)", std::max(sizes.embed_dim, sizes.length)}});
 }
 
 }  // namespace

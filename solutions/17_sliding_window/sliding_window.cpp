@@ -27,7 +27,7 @@ arma::uvec window_keys(arma::uword i, arma::uword L, arma::uword S, arma::uword 
 }
 
 Mask sliding_window_mask(arma::uword L, arma::uword S, arma::uword window, arma::uword sinks) {
-  require_positive("L", L);
+  require_product({{"L", L}, {"S", S}});
   Mask mask(L, S, 1, arma::fill::zeros);
   for (arma::uword i = 0; i < L; ++i) {
     for (const arma::uword j : window_keys(i, L, S, window, sinks)) mask(i, j, 0) = 1;

@@ -96,6 +96,22 @@ TEST(View, RefusesAnotherNumberOfElementsAndLeavesTheCubeAsItWas) {
   EXPECT_EQ(arma::accu(X), 24);
 }
 
+TEST(RequireProduct, ReturnsTheProductOrNamesTheSizes) {
+  const arma::uword large = arma::uword(1) << 32;
+  EXPECT_EQ(require_product({{"L", 3}, {"S", 5}, {"B", 2}}), 30U);
+  EXPECT_EQ(require_product({{"L", large}, {"S", large - 1}}), large * (large - 1));
+  EXPECT_THAT(
+      [=] {
+        require_product({{"L", large}, {"S", large}});
+      },
+      ThrowsMessage<std::invalid_argument>(StrEq("L x S is 4294967296 x 4294967296, expected a product below 2^64")));
+  EXPECT_THAT(
+      [=] {
+        require_product({{"L", large}, {"S", large}, {"B", 0}});
+      },
+      ThrowsMessage<std::invalid_argument>(StrEq("B is 0, expected at least 1")));
+}
+
 TEST(RequireMask, TakesAMaskForAllForEverySequenceAndForEveryHead) {
   for (const arma::uword slices : {1U, 2U, 6U}) require_mask("mask", Mask(4, 5, slices), 4, 5, 2, 3);
   require_mask("mask", Mask(), 4, 5, 2, 3);

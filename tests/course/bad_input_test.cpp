@@ -1,0 +1,97 @@
+// Public functions given sizes that no memory holds, and whose products or doubles do not fit into an arma::uword: an
+// exception, at once. Where the product fits, that is Armadillo's own, or std::bad_alloc.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <exception>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "attn/decode_cost.hpp"
+#include "attn/embedding.hpp"
+#include "attn/fused_multi_head_attention.hpp"
+#include "attn/grouped_query_attention.hpp"
+#include "attn/linear.hpp"
+#include "attn/masking.hpp"
+#include "attn/nn_multihead_attention.hpp"
+#include "attn/positions.hpp"
+#include "attn/self_attention_v1.hpp"
+#include "attn/self_attention_v2.hpp"
+#include "attn/sliding_window.hpp"
+#include "attn/vocabulary.hpp"
+
+namespace attn {
+namespace {
+
+using arma::uword;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+/// 2^power; 2^64 stands for the largest number there is.
+uword two_to(unsigned power) { return power == 64 ? ~uword(0) : uword(1) << power; }
+
+TEST(BadInput, WhoseProductIsNotANumberIsRejected) {
+  for (const auto& [a, b] :
+       std::vector<std::pair<unsigned, unsigned>>{{32, 32}, {33, 31}, {40, 24}, {63, 63}, {64, 2}}) {
+    const uword m = two_to(a), n = two_to(b);
+    const std::string sizes = std::to_string(m) + " x " + std::to_string(n);
+    const std::vector<std::function<void()>> calls = {
+        [=] { causal_mask(m, n); },
+        [=] { padding_mask({1}, m, n); },
+        [=] { sliding_window_mask(m, n, 1); },
+        [=] { alibi_bias(1, m, n); },
+        [=] { alibi_bias(m, n, 1); },
+        [=] { sinusoidal_positions(m, n); },
+        [=] { Linear(m, n); },
+        [=] { Embedding(m, n); },
+        [=] { kv_bytes_per_token(m, n, 2, 2); },
+        [=] {
+          decode_flops({m, n});
+        },
+        [=] {
+          cache_bytes({2, m, n});
+        },
+        [=] {
+          decode_bytes({m, 2, n});
+        },
+    };
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      EXPECT_THAT(calls[i], ThrowsMessage<std::invalid_argument>(HasSubstr("expected a product below 2^64")))
+          << "call " << i << ", " << sizes;
+    }
+  }
+}
+
+TEST(BadInput, OfAHugeSizeEndsInAnException) {
+  const Linear linear(3, 8);
+  for (const unsigned power : {32U, 33U, 62U, 63U, 64U}) {
+    for (const uword n : {two_to(power) - 2, two_to(power), two_to(power) + 2}) {
+      const std::vector<std::function<void()>> calls = {
+          [=] { SelfAttentionV1{n}; },
+          [=] { SelfAttentionV2{n}; },
+          [=] { MultiHeadAttention(n, n); },
+          [=] { FusedMultiHeadAttention(n, n); },
+          [=] { GroupedQueryAttention(n, n, n); },
+          [=] { nn::MultiheadAttention(n, 2); },
+          [&] { to_half_split(linear, n); },
+          [=] {
+            encode({"one", "two"}, Vocabulary({}), n);
+          },
+      };
+      if (n < 2) continue;  // 2^64 - 1 plus 2
+      for (std::size_t i = 0; i < calls.size(); ++i) {
+        if (i == calls.size() - 1 && n < two_to(60)) continue;  // that many ids may fit into the address space
+        EXPECT_THROW(calls[i](), std::exception) << "call " << i << ", " << n;
+      }
+    }
+  }
+  for (const uword n : {two_to(63), two_to(63) + 1, two_to(64)}) {
+    EXPECT_THROW(alibi_slopes(n), std::exception) << n;
+    EXPECT_THROW(alibi_bias(n, 1, 1), std::exception) << n;
+  }
+}
+
+}  // namespace
+}  // namespace attn
