@@ -1,5 +1,6 @@
 #include "attn/nn_multihead_attention.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -23,6 +24,17 @@ void require_attn_mask(const std::string& name, const AnyMask& mask, arma::uword
                               std::to_string(N));
 }
 
+/// Without padding B is unknown: any number of whole sequences fits.
+void require_allowed_mask(const MultiheadAttentionOptions& options, arma::uword L, arma::uword num_heads) {
+  const arma::ucube& attn_mask = options.bool_attn_mask;
+  const arma::umat& padding = options.key_padding_mask;
+  require_product({{"L", L}, {"num_heads", num_heads}});
+  const arma::uword S = padding.is_empty() ? attn_mask.n_cols : padding.n_cols;
+  const arma::uword B = padding.is_empty() ? std::max<arma::uword>(1, attn_mask.n_slices / num_heads) : padding.n_rows;
+  if (!padding.is_empty()) require_product({{"L", L}, {"S", S}, {"num_heads", num_heads}, {"B", B}});
+  require_attn_mask("bool_attn_mask", attn_mask, L, S, num_heads * B);
+}
+
 void require_inputs(const MultiheadAttention& layer, const arma::cube& query, const arma::cube& key,
                     const arma::cube& value, const MultiheadAttentionOptions& options) {
   const arma::uword L = query.n_rows;
@@ -41,6 +53,7 @@ void require_inputs(const MultiheadAttention& layer, const arma::cube& query, co
 }  // namespace
 
 Mask allowed_mask(const MultiheadAttentionOptions& options, arma::uword L, arma::uword num_heads) {
+  require_allowed_mask(options, L, num_heads);
   Mask mask;
   if (!options.bool_attn_mask.is_empty()) mask = options.bool_attn_mask == 0;
   if (options.key_padding_mask.is_empty()) return mask;

@@ -33,6 +33,7 @@ using ::testing::ThrowsMessage;
 uword two_to(unsigned power) { return power == 64 ? ~uword(0) : uword(1) << power; }
 
 TEST(BadInput, WhoseProductIsNotANumberIsRejected) {
+  const nn::MultiheadAttentionOptions padded = {arma::umat(2, 3), {}, {}};
   for (const auto& [a, b] :
        std::vector<std::pair<unsigned, unsigned>>{{32, 32}, {33, 31}, {40, 24}, {63, 63}, {64, 2}}) {
     const uword m = two_to(a), n = two_to(b);
@@ -56,6 +57,7 @@ TEST(BadInput, WhoseProductIsNotANumberIsRejected) {
         [=] {
           decode_bytes({m, 2, n});
         },
+        [=] { nn::allowed_mask(padded, m, n); },
     };
     for (std::size_t i = 0; i < calls.size(); ++i) {
       EXPECT_THAT(calls[i], ThrowsMessage<std::invalid_argument>(HasSubstr("expected a product below 2^64")))
@@ -91,6 +93,25 @@ TEST(BadInput, OfAHugeSizeEndsInAnException) {
     EXPECT_THROW(alibi_slopes(n), std::exception) << n;
     EXPECT_THROW(alibi_bias(n, 1, 1), std::exception) << n;
   }
+}
+
+TEST(BadInput, OfAllowedMaskIsNamed) {
+  const auto rejects = [](const arma::umat& padding, const arma::ucube& attn_mask, uword L, uword num_heads,
+                          const std::string& message) {
+    EXPECT_THAT(
+        [&] {
+          nn::allowed_mask({padding, attn_mask, {}}, L, num_heads);
+        },
+        ThrowsMessage<std::invalid_argument>(HasSubstr(message)));
+  };
+  const arma::umat padding(2, 3);
+  rejects(padding, {}, 0, 2, "L is 0, expected at least 1");
+  rejects(padding, {}, 4, 0, "num_heads is 0, expected at least 1");
+  rejects(padding, arma::ucube(4, 5, 1), 4, 2, "bool_attn_mask is 4 x 5 x 1, expected 4 x 3 x 1 or 4 x 3 x 4");
+  rejects(padding, arma::ucube(4, 3, 2), 4, 2, "bool_attn_mask is 4 x 3 x 2, expected 4 x 3 x 1 or 4 x 3 x 4");
+  rejects({}, arma::ucube(5, 4, 1), 3, 2, "bool_attn_mask is 5 x 4 x 1, expected 3 x 4 x 1");
+  rejects({}, arma::ucube(5, 4, 3), 5, 2, "bool_attn_mask is 5 x 4 x 3, expected 5 x 4 x 1 or 5 x 4 x 2");
+  EXPECT_EQ(nn::allowed_mask({{}, arma::ucube(5, 4, 6), {}}, 5, 2).n_slices, 6U);
 }
 
 }  // namespace
