@@ -5,6 +5,9 @@
 #include "attn/linear.hpp"
 
 /// Six functions for lesson 13. Each is given with a bug in it; what stands here is what each must do.
+///
+/// They do not check their arguments: shapes that do not fit, or num_heads that is 0 or does not divide the columns,
+/// are undefined behaviour.
 namespace attn::bug_hunt {
 
 /// Self-attention with one head: softmax(Q K^T / sqrt(E)) V, where Q, K and V come from X by their own projections.

@@ -24,7 +24,7 @@ class CachedAttention {
 
   /// Reads B prompts: query i attends to the keys 0 to i. What was in the cache before is forgotten.
   ///
-  /// @param X       (L x E x B), padded at the end
+  /// @param X       (L x E x B), padded at the end with finite numbers: NaN there makes the output NaN
   /// @param lengths how many rows are tokens of each sequence, B numbers from 0 to L; empty: all L rows
   /// @return        (L x E x B); rows behind a sequence's length mean nothing
   /// @throws std::invalid_argument naming X or lengths, what it was and what was expected. The cache is then as it was

@@ -12,7 +12,8 @@ struct DecodeSizes {
   arma::uword bytes_per_number = 2;  ///< 8 for double, 4 for float, 2 for the 16 bits of most large models
 };
 
-/// All four functions throw std::invalid_argument naming the size that is zero, also one that they do not use.
+/// All four functions throw std::invalid_argument naming the size that is zero, also one that they do not use. Every
+/// count must be below 2^64: an implementation need not check that.
 
 /// FLOPs of one decode, for the whole batch. A multiplication and an addition are two. Counted are the four
 /// projections, the scores and the mixing; not the biases, the scaling and the softmax.

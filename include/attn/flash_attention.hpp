@@ -7,7 +7,7 @@ namespace attn {
 /// How many keys a query may attend to: always the first ones. One number says all that causal order and padding ask.
 ///
 /// Causal means aligned at the end, as in causal_mask: query i of L sees the keys j <= i + S - L. Of a padded sequence
-/// only the first key_length keys are there.
+/// only the first key_length keys are there. L + S must be below 2^64.
 ///
 /// @param i          the query, below L
 /// @param key_length at most S
@@ -51,7 +51,9 @@ struct FlashResult {
 
 /// softmax(Q K^T / sqrt(D)) V in float, tile after tile (Dao et al. 2022, algorithm 1; Dao 2023, algorithm 1): no
 /// matrix that grows with L·S is ever made, and a tile that no query of its block may see is not computed, nor looked
-/// at. The result does not depend on the block sizes, but for rounding; no length need be a multiple of them.
+/// at. Keys from key_lengths on are never read. No length need be a multiple of the block sizes, and the result does
+/// not depend on them, but for rounding, and but for NaN or infinity in the value of a key that causal order blocks: it
+/// reaches the queries of the tiles that hold this key, as 0 * NaN is NaN.
 ///
 /// Grouped queries: H·B may be a multiple of G·B; key/value slice n / (H / G) serves query slice n, and is not
 /// repeated.

@@ -53,7 +53,8 @@ arma::cube safe_softmax_rows(const arma::cube& scores);
 /// @param K    (S x D x N)
 /// @param V    (S x Dv x N)
 /// @param mask (L x S x M), M a divisor of N, as in masked_fill; empty: nothing is blocked
-/// @return     (L x Dv x N); zeros for a query that may attend to nobody
+/// @return     (L x Dv x N); zeros for a query that may attend to nobody. NaN or infinity in the value of a blocked key
+///             makes it NaN, as 0 * NaN is NaN
 /// @throws std::invalid_argument naming Q, K, V or mask, its shape and what was expected.
 arma::cube scaled_dot_product_attention(const arma::cube& Q, const arma::cube& K, const arma::cube& V,
                                         const Mask& mask = {});

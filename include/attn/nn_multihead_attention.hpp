@@ -37,7 +37,8 @@ struct MultiheadAttentionOptions {
 /// @param options key_padding_mask (B x S) and bool_attn_mask; the float mask is not looked at
 /// @return        (L x S x H·B) when there is a key_padding_mask; the turned bool_attn_mask when there is only that;
 ///                empty when there is neither
-/// @throws std::invalid_argument when the two masks do not fit each other.
+/// @throws std::invalid_argument when the two masks do not fit each other. Masks that do not fit L and num_heads are
+///         forward's to reject: an implementation need not check that here.
 Mask allowed_mask(const MultiheadAttentionOptions& options, arma::uword L, arma::uword num_heads);
 
 /// The mean over the heads of each sequence.
@@ -49,7 +50,8 @@ arma::cube average_heads(const arma::cube& weights, arma::uword num_heads);
 
 /// PyTorch's nn.MultiheadAttention (torch 1.13, batch_first=True), with PyTorch's names for its arguments.
 ///
-/// One thing differs: a query that may attend to nobody gets weights of zero, where PyTorch gives NaN.
+/// A query that attends to no key gets weights of zero, where PyTorch gives NaN. Not here: a key_padding_mask of
+/// floats, add_bias_kv, add_zero_attn, dropout = 1 and input without a batch axis.
 class MultiheadAttention {
  public:
   Linear query_proj;   ///< E -> E

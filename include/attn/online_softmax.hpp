@@ -67,7 +67,8 @@ struct FinishedAttention {
 FinishedAttention finish(const PartialAttention& partial);
 
 /// softmax(Q K^T / sqrt(D)) V, block_size keys at a time: no L x S matrix is ever made (Rabe and Staats 2021, section
-/// 2). The result does not depend on block_size; the last block may be shorter.
+/// 2). The result does not depend on block_size, but for rounding and as 0 * NaN is NaN (partial_attention); the last
+/// block may be shorter.
 ///
 /// @param Q          (L x D x N)
 /// @param K          (S x D x N)

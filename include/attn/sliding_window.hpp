@@ -11,7 +11,7 @@ namespace attn {
 ///
 /// The queries are the last L of the S tokens, as in causal_mask: query i stands at place p = i + S - L. It attends to
 /// the `window` newest keys, its own among them (p - window < j <= p), and to the first `sinks` keys (j < sinks), but
-/// to no key after its own place (j > p). Window and sinks may be larger than the text.
+/// to no key after its own place (j > p). Window and sinks may be larger than the text. L + S must be below 2^64.
 ///
 /// The keys are written down, not searched for: a long text takes no longer than a short one.
 ///

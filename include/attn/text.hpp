@@ -15,7 +15,7 @@ std::vector<std::string> split_characters(const std::string& text);
 
 /// The number of a character: 0x559C for "喜".
 ///
-/// @param character one element of split_characters
+/// @param character one element of split_characters; undefined for anything else
 char32_t code_point(const std::string& character);
 
 /// Whether a character belongs to a script that is written without spaces between words: Chinese characters, Japanese
