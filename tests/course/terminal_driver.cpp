@@ -33,8 +33,6 @@ constexpr std::uint32_t behind_wide_character = 0xFFFFFFFF;  // the second cell 
 
 [[noreturn]] void fail(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
 
-std::string or_empty(const char* value) { return value ? value : ""; }
-
 winsize checked_size(int rows, int columns) {
   if (rows < 1 || columns < 1 || rows > 1000 || columns > 1000) {
     throw std::invalid_argument("the terminal's size is " + std::to_string(rows) + " x " + std::to_string(columns) +
@@ -55,10 +53,10 @@ fs::path checked_directory(const fs::path& directory) {
 }
 
 std::vector<std::string> environment_of(const Terminal::Options& options) {
-  std::map<std::string, std::string> environment = {{"PATH", or_empty(std::getenv("PATH"))},
-                                                    {"HOME", or_empty(std::getenv("HOME"))},
-                                                    {"TERM", "xterm-256color"},
-                                                    {"LANG", "C.UTF-8"}};
+  std::map<std::string, std::string> environment = {{"TERM", "xterm-256color"}, {"LANG", "C.UTF-8"}};
+  for (const char* name : {"PATH", "HOME", "TMPDIR", "TZ"}) {
+    if (const char* value = std::getenv(name)) environment[name] = value;
+  }
   for (const auto& [name, value] : options.environment) environment[name] = value;
   std::vector<std::string> assignments;
   for (const auto& [name, value] : environment) assignments.push_back(name + "=" + value);

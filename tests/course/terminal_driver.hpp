@@ -40,7 +40,7 @@ class Terminal {
   struct Options {
     int rows = 30;
     int columns = 100;
-    /// On top of a clean environment: our PATH and HOME, TERM=xterm-256color, LANG=C.UTF-8.
+    /// On top of a clean environment: our PATH, HOME, TMPDIR and TZ; TERM=xterm-256color, LANG=C.UTF-8.
     std::map<std::string, std::string> environment;
     /// Where the program starts; empty: the current folder.
     std::filesystem::path directory;

@@ -218,7 +218,7 @@ TEST(Terminal, TellsTheExitCodeAgainAndAgain) {
 }
 
 TEST(Terminal, SaysThatThereIsNoSuchProgram) {
-  Terminal terminal({"no-such-program"}, small(2, 60));
+  Terminal terminal({"/no-such-program"}, small(2, 60));
   EXPECT_EQ(terminal.wait_for_exit(), 127);
   EXPECT_SHOWS(terminal, "no-such-program: No such file or directory");
 }
@@ -260,11 +260,12 @@ TEST(Terminal, StartsInAFolderWithACleanEnvironment) {
   options.directory = "/usr";
   options.environment = {{"GREETING", "hello"}, {"TERM", "dumb"}};
   setenv("ATTN_LEAK", "leaked", 1);
+  setenv("TZ", "UTC-3:30", 1);
   Terminal terminal(sh("pwd; env | sort; tty >/dev/null && echo a terminal"), options);
   EXPECT_EQ(terminal.wait_for_exit(), 0);
   unsetenv("ATTN_LEAK");
   EXPECT_THAT(terminal.screen(), AllOf(StartsWith("/usr\n"), HasSubstr("GREETING=hello\n"), HasSubstr("TERM=dumb\n"),
-                                       HasSubstr("LANG=C.UTF-8\n"), HasSubstr("HOME="), HasSubstr("PATH="),
+                                       HasSubstr("LANG=C.UTF-8\n"), HasSubstr("TZ=UTC-3:30\n"), HasSubstr("PATH="),
                                        HasSubstr("a terminal"), Not(HasSubstr("leaked"))));
 }
 
