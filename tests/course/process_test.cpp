@@ -187,6 +187,7 @@ TEST_F(Processes, DieWhenTheToolIsKilled) {
   for (const int end_signal : {SIGTERM, SIGKILL}) {
     std::filesystem::remove(scratch.path() / "itself");
     const pid_t tool = start_child([&] {
+      std::signal(SIGTERM, SIG_IGN);  // as where it is started so
       const Process process(sh("echo $$ >itself; exec sleep 60"), scratch.path(), output, Limits{}, end_signal);
       pause();
       return true;

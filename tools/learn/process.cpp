@@ -107,6 +107,7 @@ Process::Process(const std::vector<std::string>& arguments, const std::filesyste
   pid_ = checked_fork();
   if (pid_ == 0) {
     setpgid(0, 0);
+    std::signal(end_signal, SIG_DFL);     // whoever started the tool may ignore it
     prctl(PR_SET_PDEATHSIG, end_signal);  // kill -9 on the tool leaves nothing behind
     if (getppid() != parent) _exit(1);
     fcntl(ends[1], F_SETFD, 0);
