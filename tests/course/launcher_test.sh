@@ -9,7 +9,7 @@ course=$1
 
 mkdir "$scratch/course" "$scratch/bare"
 cp "$course/learn" "$scratch/course/learn"
-for tool in sh dirname cat grep sed awk tr mkdir rm mktemp tail head env; do ln -s "$(command -v $tool)" "$scratch/bare/$tool"; done
+for tool in sh dirname cat grep sed awk tr mkdir tail head env; do ln -s "$(command -v $tool)" "$scratch/bare/$tool"; done
 
 # machine NAME [TOOL=SCRIPT]...   a PATH with the bare tools and these stand-ins
 machine() {
@@ -24,7 +24,7 @@ machine() {
 on() { PATH="$scratch/$1:$scratch/bare" "$scratch/course/learn" "${@:2}"; }
 
 all="g++ cmake ninja-build libarmadillo-dev libopenblas-dev libgtest-dev libgmock-dev libcli11-dev nlohmann-json3-dev"
-note="echo apt-get \"\$@\" >>$scratch/apt.log"
+note="echo apt-get \"\$@\" >>'$scratch/apt.log'"
 user='id=echo 1000'
 root='id=echo 0'
 
@@ -53,7 +53,7 @@ expect 2 "Installing: $all" -- on root
 expect 0 "apt-get install -y --no-install-recommends $all" -- cat "$scratch/apt.log"
 
 # a compiler is asked which headers it finds; the terminal emulator is for authors only
-compiler="exec $(type -P "${CXX:-c++}") -nostdinc -I$scratch/headers \"\$@\""
+compiler="exec $(type -P "${CXX:-c++}") -nostdinc '-I$scratch/headers' \"\$@\""
 headers=(armadillo openblas_config.h gtest/gtest.h gmock/gmock.h CLI/CLI.hpp nlohmann/json.hpp)
 mkdir -p "$scratch/headers"
 machine compiler "$root" "c++=$compiler" "g++=$compiler" 'cmake=echo cmake version 3.25.1' \
