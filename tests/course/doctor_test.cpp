@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "learn/process.hpp"
+#include "scratch.hpp"
 
 namespace attn::learn {
 
@@ -58,38 +59,29 @@ class Variable {
   std::optional<std::string> before_;
 };
 
-void write(const fs::path& file, const std::string& text) {
-  fs::create_directories(file.parent_path());
-  std::ofstream(file) << text;
-}
-
 /// A course with one lesson, on a machine whose PATH holds only stand-ins.
 class Doctor : public ::testing::Test {
  protected:
   Doctor() {
-    std::string name = (fs::temp_directory_path() / "doctor-XXXXXX").string();
-    scratch_ = mkdtemp(name.data());
-    root_ = scratch_ / "course";
-    write(root_ / "lessons" / "00_first" / "first.cpp", "");
+    put(root_ / "lessons" / "00_first" / "first.cpp", "");
     fs::create_directory(scratch_ / "bin");
     path_.emplace("PATH", (scratch_ / "bin").c_str());
   }
-  ~Doctor() override { fs::remove_all(scratch_); }
 
   /// A program that does what the shell's line says.
   void stand_in(const std::string& name, const std::string& line) {
     const fs::path file = scratch_ / "bin" / name;
-    write(file, "#!/bin/sh\n" + line + "\n");
+    put(file, "#!/bin/sh\n" + line + "\n");
     fs::permissions(file, fs::perms::owner_all | fs::perms::others_exec | fs::perms::others_read);
   }
 
   /// A configured build folder.
   void configured(const std::string& more = "") {
     stand_in("c++", ":");
-    write(root_ / "build" / "dev" / "build.ninja", "");
-    write(root_ / "build" / "dev" / "CMakeCache.txt",
-          "# made by CMake\nCMAKE_HOME_DIRECTORY:INTERNAL=" + root_.string() + "\nCMAKE_CXX_COMPILER:FILEPATH=" +
-              (scratch_ / "bin" / "c++").string() + "\nCMAKE_GENERATOR:INTERNAL=Ninja\n" + more);
+    put(root_ / "build" / "dev" / "build.ninja", "");
+    put(root_ / "build" / "dev" / "CMakeCache.txt",
+        "# made by CMake\nCMAKE_HOME_DIRECTORY:INTERNAL=" + root_.string() + "\nCMAKE_CXX_COMPILER:FILEPATH=" +
+            (scratch_ / "bin" / "c++").string() + "\nCMAKE_GENERATOR:INTERNAL=Ninja\n" + more);
   }
 
   Finding look_at(const std::string& what) {
@@ -101,8 +93,9 @@ class Doctor : public ::testing::Test {
     return {};
   }
 
-  fs::path scratch_;
-  fs::path root_;
+  const Scratch folder_{fs::temp_directory_path()};  // the stand-ins are run
+  const fs::path scratch_ = folder_.path();
+  fs::path root_ = scratch_ / "course";
   std::optional<Variable> path_;
 };
 
@@ -245,6 +238,7 @@ TEST(JudgeProbe, RefusesABlasThatIsNotOpenBlas) {
 }
 
 TEST(JudgeProbe, WondersAboutASlowOne) {
+  const Variable usual("OPENBLAS_CORETYPE", nullptr);
   EXPECT_THAT(judge_probe(openblas + "1.9}").back(), is_remark("1.9 GFLOP/s", "./learn doctor"));
   const Variable core("OPENBLAS_CORETYPE", "Prescott");
   EXPECT_THAT(judge_probe(openblas + "1.9}").back(), is_remark("1.9 GFLOP/s", "unset OPENBLAS_CORETYPE"));
@@ -276,23 +270,23 @@ TEST_F(Doctor, SaysWhereTheDanglingCompileCommandsLead) {
 
 TEST_F(Doctor, SaysThatTheCompileCommandsAreDamaged) {
   for (const std::string damaged : {"", "[{", "[{\"command\": \"\"}]", "3"}) {
-    write(root_ / "compile_commands.json", damaged);
+    put(root_ / "compile_commands.json", damaged);
     EXPECT_THAT(look_at("editor"), is_wrong("damaged", "cmake --preset dev")) << damaged;
   }
 }
 
 TEST_F(Doctor, SaysWhichOfTheLearnersFilesTheEditorDoesNotKnow) {
   const std::string commands = "[{\"file\": \"" + (root_ / "lessons/00_first/first.cpp").string() + "\"}]";
-  write(root_ / "build" / "dev" / "compile_commands.json", commands);
+  put(root_ / "build" / "dev" / "compile_commands.json", commands);
   fs::create_symlink("build/dev/compile_commands.json", root_ / "compile_commands.json");
   EXPECT_THAT(look_at("editor"), is_ok("knows every lesson's files"));
-  write(root_ / "lessons" / "01_second" / "second.hpp", "");
+  put(root_ / "lessons" / "01_second" / "second.hpp", "");
   EXPECT_THAT(look_at("editor"), is_ok("knows every lesson's files"));
-  write(root_ / "lessons" / "01_second" / "second.cpp", "");
+  put(root_ / "lessons" / "01_second" / "second.cpp", "");
   EXPECT_THAT(look_at("editor"), is_wrong("does not know lessons/01_second/second.cpp", "cmake --preset dev"));
   fs::remove_all(root_ / "lessons" / "01_second");
   fs::remove(root_ / "compile_commands.json");
-  write(root_ / "compile_commands.json", commands);
+  put(root_ / "compile_commands.json", commands);
   EXPECT_THAT(look_at("editor"), is_remark("not that of build/dev", "cmake --preset dev"));
 }
 
@@ -318,56 +312,50 @@ TEST_F(Doctor, SaysWhenSymbolsAreWrittenInAscii) {
 
 // ------------------------------------------------------------------------------------------------------------ storage
 
-/// Makes this process a user who may not write everywhere, if it is root, for as long as this lives.
-class AsUser {
- public:
-  explicit AsUser(const fs::path& home) {
-    if (geteuid() != 0) return;
-    for (const auto& entry : fs::recursive_directory_iterator(home)) lchown(entry.path().c_str(), 65534, 65534);
-    chown(home.c_str(), 65534, 65534);
-    changed_ = seteuid(65534) == 0;
-  }
-  ~AsUser() {
-    if (changed_) seteuid(0);
-  }
-  AsUser(const AsUser&) = delete;
-  AsUser& operator=(const AsUser&) = delete;
-
- private:
-  bool changed_ = false;
-};
-
 TEST_F(Doctor, SaysThatNothingCanBeSavedInAReadOnlyFolder) {
-  write(root_ / ".learn" / "state.json", "{}");
-  const AsUser user(scratch_);
-  EXPECT_THAT(look_at("state"), is_ok("can be read"));
-  fs::permissions(root_ / ".learn", fs::perms::owner_read | fs::perms::owner_exec);
-  EXPECT_THAT(look_at("state"), is_wrong(".learn/ cannot be written to", "chmod -R u+rw .learn"));
-  fs::permissions(root_ / ".learn", fs::perms::owner_all);
-  fs::permissions(root_ / ".learn" / "state.json", fs::perms::owner_read);
-  EXPECT_THAT(look_at("state"), is_wrong("state.json cannot be written to", "chmod -R u+rw .learn/state.json"));
-  fs::permissions(root_ / ".learn" / "state.json", fs::perms::none);
-  EXPECT_THAT(look_at("state"), is_wrong("state.json cannot be read", "chmod -R u+rw .learn/state.json"));
+  put(root_ / ".learn" / "state.json", "{}");
+  EXPECT_TRUE(well_as_ordinary_user([&] {
+    EXPECT_THAT(look_at("state"), is_ok("can be read"));
+    fs::permissions(root_ / ".learn", fs::perms::owner_read | fs::perms::owner_exec);
+    EXPECT_THAT(look_at("state"), is_wrong(".learn/ cannot be written to", "chmod -R u+rw .learn"));
+    fs::permissions(root_ / ".learn", fs::perms::owner_all);
+    fs::permissions(root_ / ".learn" / "state.json", fs::perms::owner_read);
+    EXPECT_THAT(look_at("state"), is_wrong("state.json cannot be written to", "chmod -R u+rw .learn/state.json"));
+    fs::permissions(root_ / ".learn" / "state.json", fs::perms::none);
+    EXPECT_THAT(look_at("state"), is_wrong("state.json cannot be read", "chmod -R u+rw .learn/state.json"));
+    return !HasFailure();
+  }));
 }
 
-TEST_F(Doctor, SaysThatTheCourseBelongsToSomebodyElse) {
-  if (geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+TEST_F(Doctor, SaysHowAFolderCanBeWrittenToAgain) {
   stand_in("sudo", ":");
-  fs::create_directories(root_ / "build");
-  const AsUser user(scratch_);
+  const fs::path build = root_ / "build";
+  const auto expect_wrong = [&](const std::string& mend) {
+    EXPECT_TRUE(well_as_ordinary_user([&] {
+      EXPECT_THAT(look_at("folder"), is_wrong(fs::canonical(build).string() + " cannot be written to", mend));
+      return !HasFailure();
+    }));
+  };
+  fs::create_directory(build);
   EXPECT_THAT(look_at("folder"), is_ok(root_.string() + " on "));
-  ASSERT_EQ(seteuid(0), 0);
-  ASSERT_EQ(chown((root_ / "build").c_str(), 0, 0), 0);
-  ASSERT_EQ(seteuid(65534), 0);
-  EXPECT_THAT(look_at("folder"), is_wrong("build cannot be written to", "sudo chown -R 65534 build"));
+  fs::permissions(build, fs::perms::owner_read | fs::perms::owner_exec);
+  expect_wrong("chmod -R u+rw build");
+  if (chown(build.c_str(), 1234, 2345) != 0) {  // only root may give a folder away; to others, "/" is another's
+    fs::remove(build);
+    fs::create_directory_symlink("/", build);
+  }
+  struct stat status {};
+  ASSERT_EQ(stat(build.c_str(), &status), 0);
+  if (status.st_uid == geteuid()) return;  // root without its rights: nothing at all is another's
+  expect_wrong((geteuid() == 0 ? "chown -R " : "sudo chown -R ") + std::to_string(geteuid()) + " build");
 }
 
 TEST_F(Doctor, SaysThatTheSavedStateIsDamaged) {
   EXPECT_THAT(look_at("state"), is_ok("nothing is saved"));
-  write(root_ / ".learn" / "state.json", "{\"version\": 2, \"less");
+  put(root_ / ".learn" / "state.json", "{\"version\": 2, \"less");
   EXPECT_THAT(look_at("state"), is_wrong("it is not JSON", "mv .learn/state.json "));
   fs::remove_all(root_ / ".learn");
-  write(root_ / ".learn", "");
+  put(root_ / ".learn", "");
   EXPECT_THAT(look_at("state"), is_wrong(".learn is not a folder", "mv .learn "));
 }
 

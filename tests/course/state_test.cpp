@@ -392,7 +392,7 @@ TEST(Store, WorksInMemoryWhereLearnIsAFile) {
 
 TEST(Store, WorksInMemoryInAReadOnlyCourse) {
   Course course;
-  EXPECT_TRUE(well_as_ordinary_user(course.scratch.path(), [&] {
+  EXPECT_TRUE(well_as_ordinary_user([&] {
     chmod(course.scratch.path().c_str(), 0555);
     return works_in_memory(course);
   }));
@@ -401,7 +401,7 @@ TEST(Store, WorksInMemoryInAReadOnlyCourse) {
 
 TEST(Store, WorksInMemoryInAReadOnlyFolder) {
   Course course;
-  EXPECT_TRUE(well_as_ordinary_user(course.scratch.path(), [&] {
+  EXPECT_TRUE(well_as_ordinary_user([&] {
     Store store = course.open();
     set_current(store, "00_before");
     chmod(course.folder().c_str(), 0555);
@@ -414,7 +414,7 @@ TEST(Store, WorksInMemoryInAReadOnlyFolder) {
 
 TEST(Store, RespectsAReadOnlyFile) {
   Course course;
-  EXPECT_TRUE(well_as_ordinary_user(course.scratch.path(), [&] {
+  EXPECT_TRUE(well_as_ordinary_user([&] {
     Store store = course.open();
     set_current(store, "00_before");
     chmod(course.file().c_str(), 0444);
@@ -425,18 +425,19 @@ TEST(Store, RespectsAReadOnlyFile) {
 
 TEST(Store, LeavesAFileAloneThatItMayNotRead) {
   Course course;
-  EXPECT_TRUE(well_as_ordinary_user(course.scratch.path(), [&] {
+  EXPECT_TRUE(well_as_ordinary_user([&] {
     Store store = course.open();
     set_current(store, "00_before");
     chmod(course.file().c_str(), 0200);
     return works_in_memory(course);
   }));
+  chmod(course.file().c_str(), 0600);
   EXPECT_EQ(course.read().current, "00_before");
 }
 
 TEST(Store, WritesNothingOverADamagedFileThatCannotBeKeptAside) {
   Course course;
-  EXPECT_TRUE(well_as_ordinary_user(course.scratch.path(), [&] {
+  EXPECT_TRUE(well_as_ordinary_user([&] {
     Store store = course.open();
     set_current(store, "00_before");
     put(course.file(), "damaged");
