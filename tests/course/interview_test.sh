@@ -9,12 +9,11 @@ build=$2
 # shellcheck source=tests/course/expect.sh
 . "$course/tests/course/expect.sh"
 
-# the build's own command for an adapter, with the header taken from the scratch folder
+# the build's own command for an adapter, which finds the header in the scratch folder first
 compile() { # LESSON
   local command
   command=$(ninja -C "$build" -t commands "lesson_${1%%_*}" | grep -F "_adapter.cpp.o -c" | tail -n 1)
-  command=${command//-I$course\/lessons\/$1/-I$scratch}
-  (cd "$build" && eval "$command -fsyntax-only")
+  (cd "$build" && eval "$command -fsyntax-only -iquote $(printf %q "$scratch")")
 }
 
 few_lines() { # no page of templates

@@ -50,7 +50,7 @@ std::string path_below(const fs::path& root, const fs::path& file) { return fs::
 /// Runs a program of checks, with a mistake chosen or none, and reads its report.
 /// @throws std::runtime_error when it gives none.
 json run_checks(const fs::path& program, const std::string& mistake = "") {
-  const fs::path folder = fs::temp_directory_path();
+  const fs::path folder = program.parent_path();
   const std::string stem = "attn-gate-" + std::to_string(getpid());
   const fs::path report = folder / (stem + ".json");
   const fs::path output = folder / (stem + ".txt");
