@@ -9,7 +9,7 @@ course=$1
 
 mkdir "$scratch/course" "$scratch/bare"
 cp "$course/learn" "$scratch/course/learn"
-for tool in sh dirname cat grep sed awk tr mkdir tail head env; do ln -s "$(command -v $tool)" "$scratch/bare/$tool"; done
+for tool in sh dirname cat grep sed awk tr mkdir rm mktemp tail head env; do ln -s "$(command -v $tool)" "$scratch/bare/$tool"; done
 
 # machine NAME [TOOL=SCRIPT]...   a PATH with the bare tools and these stand-ins
 machine() {
