@@ -80,6 +80,12 @@ for fine in "a b" "a'b" "a注b" 'a$b'; do
   PATH=$scratch/no-apt:$scratch/bare expect 2 "missing" "!CMake cannot" -- "$scratch/$fine/learn"
 done
 
+# a course that belongs to somebody else
+cp -r "$scratch/course" "$scratch/closed"
+rm -rf "$scratch/closed/build"
+ln -s /proc "$scratch/closed/build" # where not even root may make a folder
+expect 2 "closed/build/dev cannot be written to: copy the course" "!cannot create" -- "$scratch/closed/learn" list
+
 # an old CMake
 machine old-cmake "$root" "apt-get=$note" 'cmake=echo cmake version 3.22.1' 'ninja=:' 'c++=:' 'g++=:'
 expect 2 "CMake 3.22 is installed, but 3.25 or newer is needed" -- on old-cmake
