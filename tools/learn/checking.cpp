@@ -276,7 +276,7 @@ void Judgement::stop() {
 SpeedTest::SpeedTest(Lesson lesson)
     : lesson_(std::move(lesson)),
       folder_(lesson_.root / "build" / preset),
-      output_(folder_ / ("speed-" + lesson_.number() + ".txt")) {
+      output_(folder_ / ("lesson_" + lesson_.number() + "-" + std::to_string(getpid()) + ".speed")) {
   begin();
 }
 
@@ -284,6 +284,12 @@ void SpeedTest::begin() {
   stage_ = Stage::building;
   start("building", build_command(lesson_.root, preset, "solution_" + lesson_.number() + "_test"), lesson_.root,
         output_);
+}
+
+SpeedTest::~SpeedTest() {
+  Job::stop();
+  std::error_code ignored;
+  fs::remove(output_, ignored);
 }
 
 void SpeedTest::next(const Process& ended) {

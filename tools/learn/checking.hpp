@@ -120,6 +120,7 @@ class Judgement : public Job {
 class SpeedTest : public Job {
  public:
   explicit SpeedTest(course::Lesson lesson);
+  ~SpeedTest() override;
 
   /// One line; empty when nothing could be measured.
   const std::string& line() const { return line_; }
