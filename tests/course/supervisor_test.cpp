@@ -67,7 +67,7 @@ TEST(Supervisor, JudgesEveryCheckAndSurvives) {
 }
 
 TEST(Supervisor, NamesACrash) {
-  EXPECT_THAT(text("Crashes"), AnyOf(HasSubstr("segmentation fault"), HasSubstr("ended itself")));
+  EXPECT_THAT(text("Crashes"), AnyOf(HasSubstr("segmentation fault"), HasSubstr("AddressSanitizer: ")));
   EXPECT_EQ(state("Crashes"), "ended");
   EXPECT_EQ(state("CallsItself"), "ended");
   EXPECT_EQ(state("Aborts"), "ended");

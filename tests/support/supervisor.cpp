@@ -23,6 +23,7 @@
 #include <string>
 
 #include "attn/todo.hpp"
+#include "support/sanitizer.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define ATTN_ADDRESS_SANITIZER 1
@@ -46,6 +47,7 @@ using nlohmann::json;
 using State = CheckResult::State;
 
 constexpr std::size_t shown_bytes = 2000;
+constexpr std::size_t sanitizer_bytes = 100000;  ///< its report is longer, and comes last
 
 // ---------------------------------------------------------------------------------------------- in the child
 
@@ -346,7 +348,13 @@ class Supervisor {
     CheckResult& result = results_.at(next_);
     result.state = state;
     result.messages = {why};
+    std::string printed = child.read_printed(printed_at_start_, sanitizer_bytes);
     finish(child, child.printed());
+    const std::string found = state == State::ended ? take_sanitizer_report(printed) : "";
+    if (found.empty()) return;
+    result.messages = {found};
+    result.printed = printed.substr(0, shown_bytes);
+    result.printed_bytes = printed.size();
   }
 
   void finish(const Child& child, std::size_t printed) {

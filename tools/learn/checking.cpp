@@ -7,6 +7,7 @@
 #include <cmath>
 #include <csignal>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -21,7 +22,7 @@ using course::read_file;
 
 namespace {
 
-const std::string preset = "dev";
+const std::string usual_preset = "dev";
 
 /// Where in a build Ninja is, from its last "[3/14]": " step 3 of 14".
 std::string step_in(const fs::path& log) {
@@ -182,15 +183,16 @@ void Job::wait(const std::function<void(const std::string&)>& tell) {
   }
 }
 
-Judgement::Judgement(Lesson lesson)
+Judgement::Judgement(Lesson lesson, std::string preset)
     : lesson_(std::move(lesson)),
+      preset_(std::move(preset)),
       target_((lesson_.room == "lessons" ? "lesson_" : "interview_") + lesson_.number()),
-      folder_(lesson_.root / "build" / preset),
+      folder_(lesson_.root / "build" / preset_),
       own_(folder_ / (target_ + "-" + std::to_string(getpid()))),
       log_(own_.string() + ".log"),
       report_(own_.string() + ".json"),
       printed_(own_.string() + ".txt"),
-      steps_(lesson_.root, preset, target_) {
+      steps_(lesson_.root, preset_, target_) {
   remove_leftovers(folder_, target_ + "-");
   for (const auto& sentence : unusable_files(lesson_)) verdict_.text += sentence + "\n";
   if (verdict_.text.empty()) build();
@@ -204,7 +206,7 @@ Judgement::~Judgement() {
 
 void Judgement::begin() {
   verdict_ = {};
-  steps_ = BuildSteps(lesson_.root, preset, target_);
+  steps_ = BuildSteps(lesson_.root, preset_, target_);
   build();
 }
 
@@ -215,8 +217,11 @@ void Judgement::build() {
 void Judgement::check() {
   std::error_code ignored;
   fs::remove(report_, ignored);
+  Limits limits;
+  if (preset_ != usual_preset)
+    limits.memory_bytes = std::numeric_limits<std::size_t>::max();  // AddressSanitizer's shadow
   start("checking", {(folder_ / target_).string(), "--report=" + report_.string(), "--room=" + lesson_.room},
-        lesson_.root, printed_, Limits{});
+        lesson_.root, printed_, limits);
 }
 
 void Judgement::next(const Process& ended) {
@@ -275,14 +280,14 @@ void Judgement::stop() {
 
 SpeedTest::SpeedTest(Lesson lesson)
     : lesson_(std::move(lesson)),
-      folder_(lesson_.root / "build" / preset),
+      folder_(lesson_.root / "build" / usual_preset),
       output_(folder_ / ("lesson_" + lesson_.number() + "-" + std::to_string(getpid()) + ".speed")) {
   begin();
 }
 
 void SpeedTest::begin() {
   stage_ = Stage::building;
-  start("building", build_command(lesson_.root, preset, "solution_" + lesson_.number() + "_test"), lesson_.root,
+  start("building", build_command(lesson_.root, usual_preset, "solution_" + lesson_.number() + "_test"), lesson_.root,
         output_);
 }
 

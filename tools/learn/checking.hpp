@@ -91,7 +91,8 @@ class Job {
 /// Builds a lesson with what the learner wrote, and checks it.
 class Judgement : public Job {
  public:
-  explicit Judgement(course::Lesson lesson);
+  /// @param preset of CMakePresets.json: how it is built
+  explicit Judgement(course::Lesson lesson, std::string preset = "dev");
   ~Judgement() override;
   Judgement(const Judgement&) = delete;
   Judgement& operator=(const Judgement&) = delete;
@@ -106,6 +107,7 @@ class Judgement : public Job {
   void finish(const Process& checks);
 
   course::Lesson lesson_;
+  std::string preset_;
   std::string target_;
   std::filesystem::path folder_;
   std::filesystem::path own_;  ///< how this tool's files begin: another one may judge the same lesson beside us

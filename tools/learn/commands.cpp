@@ -39,6 +39,13 @@ void say_next_steps(const Course& course, const Lesson& lesson) {
   say(course, "  hint   ./learn hint " + lesson.number());
 }
 
+/// A file's name, which may hold anything, as something that a terminal only shows.
+std::string without_controls(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  return name;
+}
+
 int exit_code_of(const Verdict& verdict) {
   if (verdict.kind == Verdict::Kind::passed) return exit_passed;
   return verdict.kind == Verdict::Kind::failed ? exit_failed : exit_not_judged;
@@ -258,17 +265,19 @@ int list(const Course& course, bool in_json) {
   return exit_passed;
 }
 
-int check(Course& course, const std::string& name, bool in_json) {
+int check(Course& course, const std::string& name, bool in_json, bool sanitized) {
+  if (name == "all" && sanitized)
+    throw std::invalid_argument("--asan is for one lesson, such as ./learn check 01 --asan");
   if (name == "all") return check_all(course, in_json);
   const Lesson lesson = wanted_lesson(course, name);
-  const Verdict verdict = judge(course, lesson);
+  const Verdict verdict = judge(course, lesson, sanitized);
   if (in_json) {
     print(as_json(lesson, verdict));
     return exit_code_of(verdict);
   }
   if (!verdict.warnings.empty()) say(course, verdict.warnings + "\n");
   say(course, verdict.text);
-  if (verdict.kind == Verdict::Kind::passed) say_success(course, lesson);
+  if (verdict.kind == Verdict::Kind::passed && !sanitized) say_success(course, lesson);
   return exit_code_of(verdict);
 }
 
@@ -359,7 +368,7 @@ int list_backups(const Course& course) {
   if (all.empty()) say(course, "There are no backups. One is made before anything that you wrote is replaced.");
   for (const auto& backup : all) {
     say(course, backup.name + "\n  before " + backup.why + ", " + backup.when);
-    for (const auto& file : backup.files) say(course, "  " + file);
+    for (const auto& file : backup.files) say(course, "  " + without_controls(file));
   }
   if (!all.empty()) say(course, "\nTo bring one back: ./learn backups restore " + all.front().name);
   return exit_passed;

@@ -18,7 +18,8 @@ int overview(Course& course);
 int list(const Course& course, bool as_json);
 
 /// @param name a lesson, empty for the current one, or "all"
-int check(Course& course, const std::string& name, bool as_json);
+/// @param sanitized with AddressSanitizer; not noted down
+int check(Course& course, const std::string& name, bool as_json, bool sanitized);
 
 /// @param topic a lesson ("01"), a task ("01.2"), or empty for the current lesson
 int hint(Course& course, const std::string& topic, std::size_t level);

@@ -25,6 +25,7 @@ using attn::learn::Course;
 struct Arguments {
   bool plain = false;
   bool json = false;
+  bool sanitized = false;
   std::string lesson;
   std::string backup;
   std::size_t level = 1;
@@ -60,9 +61,10 @@ void add_commands(CLI::App& app, Arguments& given, std::function<int(Course&)>& 
   CLI::App* command = add("list", "the lessons, and where you stand", [&](Course& c) { return list(c, given.json); });
   command->add_flag("--json", given.json, "for programs");
   command = add("check", "build a lesson and check it: exit code 0 passed, 1 failed, 2 not judged",
-                [&](Course& c) { return check(c, given.lesson, given.json); });
+                [&](Course& c) { return check(c, given.lesson, given.json, given.sanitized); });
   lesson_of(command, "its number, such as 01, or all; without it, the current one");
   command->add_flag("--json", given.json, "for programs");
+  command->add_flag("--asan", given.sanitized, "with AddressSanitizer: finds the line of a wrong memory access");
   command = add("hint", "a hint for each task of a lesson, or for one task",
                 [&](Course& c) { return hint(c, given.lesson, given.level); });
   lesson_of(command, "a lesson (01) or a task (01.2); without it, the current lesson");
