@@ -89,7 +89,8 @@ std::string without_build_noise(const std::string& output) {
     command_follows = row.rfind("FAILED: ", 0) == 0;
     const bool is_progress = row.rfind("[", 0) == 0 && row.find("] ") != std::string::npos &&
                              row.find_first_not_of("[0123456789/") == row.find("] ");
-    if (is_command || command_follows || is_progress || row.rfind("ninja: ", 0) == 0) continue;
+    const bool is_of_cmake = row.rfind("-- ", 0) == 0;  // it configures again when the course was updated
+    if (is_command || command_follows || is_progress || is_of_cmake || row.rfind("ninja: ", 0) == 0) continue;
     kept += row + "\n";
   }
   return kept;
