@@ -1,8 +1,10 @@
 // What the tool remembers survives kill -9, other tools, damaged files and folders that cannot be written.
 #include "learn/state.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -471,6 +473,16 @@ TEST(Store, KeepsThePermissionsOfItsFile) {
 }
 
 // ------------------------------------------------------------------------------- several tools, and tools that die
+
+TEST(Store, WorksInMemoryWhenAnotherToolKeepsTheLock) {
+  Course course;
+  put(course.folder() / "lock", "");
+  const int lock = open((course.folder() / "lock").c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+  EXPECT_TRUE(works_in_memory(course));
+  EXPECT_THAT(course.said(), HasSubstr("another ./learn has locked it"));
+  close(lock);
+}
 
 TEST(Store, LosesNoUpdateOfToolsThatRunAtTheSameTime) {
   constexpr int tools = 4;

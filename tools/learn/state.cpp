@@ -1,6 +1,7 @@
 #include "learn/state.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -253,6 +254,19 @@ std::string to_text(const State& state) {
   return file.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
+/// Locks a file, unless another process keeps it for long: it takes milliseconds, unless the other one was stopped
+/// meanwhile.
+/// @return 0, or -1 and errno
+int lock_soon(int file) {
+  constexpr int longest_ms = 10'000;
+  constexpr int look_again_ms = 10;
+  for (int waited = 0; flock(file, LOCK_EX | LOCK_NB) != 0; waited += look_again_ms) {
+    if (errno != EINTR && (errno != EWOULDBLOCK || waited >= longest_ms)) return -1;
+    poll(nullptr, 0, look_again_ms);
+  }
+  return 0;
+}
+
 /// While it lives, no other tool changes the state.
 class Lock {
  public:
@@ -261,15 +275,12 @@ class Lock {
     fs::create_directories(folder, failed);
     const fs::path file = folder / "lock";
     file_ = open(file.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);  // a pipe would wait
-    int locked = -1;
-    if (file_ >= 0) {
-      do locked = flock(file_, LOCK_EX);
-      while (locked != 0 && errno == EINTR);
-    }
-    if (locked == 0) return;
+    if (file_ >= 0 && lock_soon(file_) == 0) return;
     const int error = errno;
     if (file_ >= 0) close(file_);
-    throw std::runtime_error("cannot lock " + file.string() + ": " + std::generic_category().message(error));
+    throw std::runtime_error("cannot lock " + file.string() + ": " +
+                             (error == EWOULDBLOCK ? "another ./learn has locked it and does not go on"
+                                                   : std::generic_category().message(error)));
   }
   ~Lock() { close(file_); }
   Lock(const Lock&) = delete;
