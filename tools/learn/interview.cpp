@@ -184,7 +184,10 @@ class Interview {
     note_.clear();
     if (pressed == keys::closed) stage_ = Stage::over;
     if (pressed == keys::ctrl_c) return interrupt();
-    if (scroll(pressed)) return;
+    if (const auto line = terminal_.scrolled(pressed, first_line_)) {
+      first_line_ = *line;
+      return;
+    }
     if (stage_ == Stage::giving_up) return decide(pressed);
     if (stage_ == Stage::result) return press_after(pressed);
     switch (pressed) {
@@ -228,17 +231,6 @@ class Interview {
       ++asked_;
       answered_ = false;
     }
-  }
-
-  bool scroll(Key pressed) {
-    const int page = std::max(1, terminal_.rows() - 8);
-    const int by = pressed == keys::up          ? -1
-                   : pressed == keys::down      ? 1
-                   : pressed == keys::page_up   ? -page
-                   : pressed == keys::page_down ? page
-                                                : 0;
-    first_line_ += by;
-    return by != 0;
   }
 
   void edit() {

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <deque>
 #include <iostream>
-#include <map>
 #include <optional>
 
 #include "learn/commands.hpp"
@@ -79,6 +78,7 @@ class Review {
       items_.pop_front();
       item.question ? ask(item) : offer(item);
     }
+    terminal_.reset();
   }
 
   int answered() const { return answered_; }
@@ -87,15 +87,12 @@ class Review {
   /// Shows something and waits for one of these keys.
   char choose(const Lines& body, const std::string& keys, const std::string& allowed) {
     const Lines header = {"Review: " + counted(static_cast<int>(items_.size()) + 1, "item") + " to go", ""};
-    const int page = std::max(1, terminal_->rows() - 6);
-    const std::map<Key, int> steps = {
-        {keys::up, -1}, {keys::down, 1}, {keys::page_up, -page}, {keys::page_down, page}, {' ', page}};
     int first_line = 0;
     while (true) {
       first_line = terminal_->show(header, body, {"", keys}, first_line);
       const Key pressed = terminal_->wait(std::chrono::hours(1));
       if (pressed == keys::suspend) terminal_->suspend();
-      if (const auto step = steps.find(pressed); step != steps.end()) first_line += step->second;
+      first_line = terminal_->scrolled(pressed, first_line).value_or(first_line);
       if (pressed == keys::closed || pressed == keys::ctrl_c || pressed == 'q') {
         quit_ = true;
         return 'q';

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "learn/text.hpp"
 
@@ -73,16 +74,19 @@ bool is_set(const char* variable) {
 
 bool begins_with(const std::string& text, const char* beginning) { return text.rfind(beginning, 0) == 0; }
 
-/// Colour only repeats what the words say.
-std::string painted(const std::string& line) {
+/// The colour of a line, also of the rows it is broken into; nullptr for the usual one. It only repeats what the words
+/// say.
+const char* colour_of(const std::string& line) {
   const auto text = line.find_first_not_of(' ');
-  if (text == std::string::npos) return line;
+  if (text == std::string::npos) return nullptr;
   const std::string rest = line.substr(text, 12);
-  const char* colour = nullptr;
-  if (begins_with(rest, "✗ ") || begins_with(rest, "FAILED ")) colour = red;
-  if (begins_with(rest, "✓ ") || begins_with(rest, "passed ")) colour = green;
-  if (begins_with(rest, "likely ")) colour = yellow;
-  return colour == nullptr ? line : colour + line + usual;
+  if (begins_with(rest, "✗ ") || begins_with(rest, "FAILED ")) return red;
+  if (begins_with(rest, "✓ ") || begins_with(rest, "passed ")) return green;
+  return begins_with(rest, "likely ") ? yellow : nullptr;
+}
+
+std::string painted(const char* colour, const std::string& row) {
+  return colour == nullptr || row.empty() ? row : colour + row + usual;
 }
 
 int width_of_terminal() {
@@ -90,15 +94,22 @@ int width_of_terminal() {
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+/// A row of the screen.
+struct Row {
+  std::string text;
+  const char* colour = nullptr;
+};
+
 /// The lines that there is room for, from line `first` on if there are enough, and how many follow.
 /// @return the line that is first now
-std::size_t cut_to(std::size_t room, std::size_t first, std::vector<std::string>& lines) {
+std::size_t cut_to(std::size_t room, std::size_t first, int columns, std::vector<Row>& lines) {
   const std::size_t begin = lines.size() > room ? std::min(first, lines.size() - room) : 0;
   lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(begin));
   if (lines.size() > room) {
     const auto hidden = lines.size() - room + 1;
     lines.resize(room - 1);
-    lines.push_back("... " + counted(static_cast<int>(hidden), "more line") + " (arrow down)");
+    const std::string how_many = "... " + counted(static_cast<int>(hidden), "more line") + " (arrow down)";
+    lines.push_back({wrapped(how_many, columns).front()});
   }
   lines.resize(room);
   return begin;
@@ -131,7 +142,12 @@ std::string Style::operator()(const std::string& text) const {
   const std::string in_style = spelled(*this, text);
   if (columns == 0) return in_style;
   std::string lines;
-  for (const auto& line : wrapped(in_style, columns)) lines += (plain ? line : painted(line)) + "\n";
+  for (const auto& line : lines_of(in_style)) {
+    const char* const colour = plain ? nullptr : colour_of(line);
+    for (const auto& row : line.empty() ? std::vector<std::string>{""} : wrapped(line, columns)) {
+      lines += painted(colour, row) + "\n";
+    }
+  }
   if (!lines.empty() && text.back() != '\n') lines.pop_back();
   return lines;
 }
@@ -213,9 +229,11 @@ Key Terminal::wait(std::chrono::milliseconds most, const std::vector<int>& fds) 
       pending_.append(bytes, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
     }
   }
-  static const std::pair<const char*, Key> sequences[] = {{"\x1b[A", keys::up},       {"\x1bOA", keys::up},
-                                                          {"\x1b[B", keys::down},     {"\x1bOB", keys::down},
-                                                          {"\x1b[5~", keys::page_up}, {"\x1b[6~", keys::page_down}};
+  static const std::pair<const char*, Key> sequences[] = {
+      {"\x1b[A", keys::up},       {"\x1bOA", keys::up},         {"\x1b[B", keys::down}, {"\x1bOB", keys::down},
+      {"\x1b[5~", keys::page_up}, {"\x1b[6~", keys::page_down}, {"\x1b[H", keys::home}, {"\x1bOH", keys::home},
+      {"\x1b[1~", keys::home},    {"\x1b[7~", keys::home},      {"\x1b[F", keys::end},  {"\x1bOF", keys::end},
+      {"\x1b[4~", keys::end},     {"\x1b[8~", keys::end}};
   for (const auto& [sequence, known] : sequences) {
     if (!begins_with(pending_, sequence)) continue;
     pending_.erase(0, std::strlen(sequence));
@@ -243,15 +261,30 @@ void Terminal::suspend() {
   take();
 }
 
+std::optional<int> Terminal::scrolled(Key pressed, int first) const {
+  switch (pressed) {
+    case keys::up: return first - 1;
+    case keys::down: return first + 1;
+    case keys::page_up: return first - page_;
+    case keys::page_down:
+    case ' ': return first + page_;
+    case keys::home: return 0;
+    case keys::end: return std::numeric_limits<int>::max();
+    default: return {};
+  }
+}
+
 int Terminal::show(const std::vector<std::string>& header, const std::vector<std::string>& body,
                    const std::vector<std::string>& footer, int first) {
   const auto fitted = [this](const std::vector<std::string>& part) {
-    std::vector<std::string> lines;
+    std::vector<Row> rows;
     for (const auto& line : part) {
-      const auto rows = line.empty() ? std::vector<std::string>{""} : wrapped(spelled(style_, line), columns());
-      lines.insert(lines.end(), rows.begin(), rows.end());
+      const std::string text = spelled(style_, line);
+      const char* const colour = colour_of(text);
+      if (text.empty()) rows.push_back({""});
+      for (const auto& row : wrapped(text, columns())) rows.push_back({row, colour});
     }
-    return lines;
+    return rows;
   };
   auto top = fitted(header);
   auto middle = fitted(body);
@@ -263,18 +296,18 @@ int Terminal::show(const std::vector<std::string>& header, const std::vector<std
     while (bottom.size() > 1 && top.size() + bottom.size() + least > rows) bottom.erase(bottom.begin());  // keys stay
     while (top.size() > 1 && top.size() + bottom.size() + least > rows) top.pop_back();
     const auto room = std::max<std::size_t>(1, rows - std::min(rows, top.size() + bottom.size()));
-    begin = cut_to(room, static_cast<std::size_t>(std::max(first, 0)), middle);
+    begin = cut_to(room, static_cast<std::size_t>(std::max(first, 0)), columns(), middle);
     page_ = static_cast<int>(std::max<std::size_t>(2, room)) - 1;
   }
 
   std::string text;
   for (const auto* part : {&top, &middle, &bottom}) {
-    for (const auto& line : *part) {
+    for (const auto& [row, colour] : *part) {
       if (style_.plain) {
-        text += line + "\n";
+        text += row + "\n";
       } else {  // cleared first: behind a line as wide as the screen, that would take its last character
         text += (text.empty() ? "" : "\r\n") + std::string(clear_line) +
-                (part == &top ? bold + line + usual : painted(line));
+                (part == &top ? bold + row + usual : painted(colour, row));
       }
     }
   }

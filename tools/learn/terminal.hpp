@@ -20,9 +20,11 @@ constexpr Key up = 1001;
 constexpr Key down = 1002;
 constexpr Key page_up = 1003;
 constexpr Key page_down = 1004;
-constexpr Key redraw = 1005;   ///< nobody pressed anything, but the screen has to be drawn anew
-constexpr Key closed = 1006;   ///< there will be no more keys: the terminal is gone
-constexpr Key suspend = 1007;  ///< Ctrl-Z: stop what runs, then call Terminal::suspend()
+constexpr Key home = 1005;
+constexpr Key end = 1006;
+constexpr Key redraw = 1007;   ///< nobody pressed anything, but the screen has to be drawn anew
+constexpr Key closed = 1008;   ///< there will be no more keys: the terminal is gone
+constexpr Key suspend = 1009;  ///< Ctrl-Z: stop what runs, then call Terminal::suspend()
 }  // namespace keys
 
 /// How output should look.
@@ -70,6 +72,9 @@ class Terminal {
 
   /// How many lines of the body there was room for.
   int page() const { return page_; }
+
+  /// The line that a body begins with after this key, for show(); nothing where the key does not scroll.
+  std::optional<int> scrolled(Key pressed, int first) const;
 
   /// Writes over a few columns at the right end of the first row, such as a clock. Nothing in plain style.
   void show_in_corner(const std::string& text);

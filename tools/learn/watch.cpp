@@ -21,7 +21,6 @@ namespace attn::learn {
 
 namespace fs = std::filesystem;
 using course::Lesson;
-using std::chrono::steady_clock;
 
 namespace {
 
@@ -187,7 +186,10 @@ class Watch {
     if (pressed == keys::ctrl_c) return interrupt();
     if (on_yes_) return answer(pressed);
     if (view_ == View::list && move_in_list(pressed)) return;
-    if (scroll(pressed)) return;
+    if (const auto line = terminal_.scrolled(pressed, first_line_)) {
+      first_line_ = *line;
+      return;
+    }
     switch (pressed) {
       case 'n': return step(+1);
       case 'p': return step(-1);
@@ -200,7 +202,9 @@ class Watch {
       case 'q': quit_ = true; return;
       case keys::enter: return begin();
       case '?':
-        note_ = "Enter checks once more; arrows and Space scroll; Esc goes back; Ctrl-C stops what runs.";
+        note_ =
+            "Enter checks once more; arrows, Space, Home and End scroll; Esc goes back; Ctrl-C stops what runs, or "
+            "quits.";
         return;
       case keys::escape: return show(all_.empty() ? View::verdict : View::all);
       default: return;
@@ -213,16 +217,6 @@ class Watch {
     on_yes_ = nullptr;
   }
 
-  bool scroll(Key pressed) {
-    const int page = terminal_.page();
-    const std::map<Key, int> steps = {
-        {keys::up, -1}, {keys::down, 1}, {keys::page_up, -page}, {keys::page_down, page}, {' ', page}};
-    const auto found = steps.find(pressed);
-    if (found == steps.end()) return false;
-    first_line_ = std::max(0, first_line_ + found->second);
-    return true;
-  }
-
   void interrupt() {
     if (judgement_ || speed_) {
       const bool one = judgement_ && all_.empty();
@@ -232,10 +226,7 @@ class Watch {
       note_ = "stopped";
       return;
     }
-    const auto now = steady_clock::now();
-    if (now - last_interrupt_ < std::chrono::seconds(2)) quit_ = true;
-    last_interrupt_ = now;
-    note_ = "Nothing is running. q quits, or Ctrl-C once more.";
+    quit_ = true;
   }
 
   void answer(Key pressed) {
@@ -280,11 +271,16 @@ class Watch {
   }
 
   bool move_in_list(Key pressed) {
-    if (pressed == keys::up && selected_ > 0) --selected_;
-    if (pressed == keys::down && selected_ + 1 < lessons_.size()) ++selected_;
-    if (pressed == keys::enter) go_to(lessons_[selected_]);
-    if (pressed == keys::up || pressed == keys::down) keep_selected_on_screen();
-    return pressed == keys::up || pressed == keys::down || pressed == keys::enter;
+    switch (pressed) {
+      case keys::up: selected_ -= selected_ > 0 ? 1 : 0; break;
+      case keys::down: selected_ += selected_ + 1 < lessons_.size() ? 1 : 0; break;
+      case keys::home: selected_ = 0; break;
+      case keys::end: selected_ = lessons_.size() - 1; break;
+      case keys::enter: go_to(lessons_[selected_]); return true;
+      default: return false;
+    }
+    keep_selected_on_screen();
+    return true;
   }
 
   void keep_selected_on_screen() {
@@ -453,7 +449,6 @@ class Watch {
   std::string note_;
   std::string question_;
   std::function<void()> on_yes_;
-  steady_clock::time_point last_interrupt_;
   bool quit_ = false;
 };
 
