@@ -1,13 +1,19 @@
-// Not a test of anything: checks that do what a learner's code may do. supervisor_test.cpp runs this program.
+// Not a test of anything: checks that do what a learner's code may do, in a check, or before the first and after the
+// last as the environment variable NAUGHTY says. supervisor_test.cpp runs this program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <armadillo>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <limits>
+#include <stdexcept>
+#include <string>
+#include <thread>
 
 #include "attn/todo.hpp"
 #include "support/matchers.hpp"
@@ -24,25 +30,65 @@ int without_end(int depth) {  // NOLINT(misc-no-recursion)
   return forever ? without_end(depth + 1) + frame[0] : 0;
 }
 
+void loop() {
+  while (forever) {
+  }
+}
+
+void wait() {
+  while (forever) sleep(1);
+}
+
+void end_with_zero() { _exit(0); }
+
+std::thread& thread_of_the_program() {
+  static std::thread thread;
+  return thread;
+}
+
+/// A global object: constructed before the first check, and destroyed when main() returns or calls exit().
+class Global {
+ public:
+  Global() {
+    const char* text = std::getenv("NAUGHTY");
+    manner_ = text == nullptr ? "" : text;
+    if (manner_ == "loops") loop();
+    if (manner_ == "waits") wait();
+    if (manner_ == "crashes") std::abort();
+    if (manner_ == "throws") throw std::runtime_error("out of ideas");
+    if (manner_ == "exits") std::exit(0);
+    while (manner_ == "prints without end" && forever) std::cout << "again and again and again\n";
+    if (manner_ == "prints") std::cout << "a word" << std::endl;
+    if (manner_ == "starts the program anew") {
+      unsetenv("NAUGHTY");
+      execl("/proc/self/exe", "naughty", "--in-process", "--gtest_filter=Naughty.First", nullptr);
+    }
+    if (manner_ == "exits at exit") std::atexit(end_with_zero);
+    if (manner_ == "loops at exit") std::atexit(loop);
+    if (manner_ == "leaves a thread") thread_of_the_program() = std::thread(wait);
+  }
+  ~Global() {
+    if (manner_ == "exits when destroyed") end_with_zero();
+    if (manner_ == "loops when destroyed") loop();
+  }
+  Global(const Global&) = delete;
+  Global& operator=(const Global&) = delete;
+
+ private:
+  std::string manner_;
+};
+
+const Global global;
+
 TEST(Naughty, First) { EXPECT_EQ(1, 1); }
 
 TEST(Naughty, Crashes) { std::raise(SIGSEGV); }
 
 TEST(Naughty, CallsItself) { EXPECT_EQ(without_end(0), 1); }
 
-TEST(Naughty, LoopsForEver) {
-  while (forever) {
-  }
-}
+TEST(Naughty, LoopsForEver) { loop(); }
 
-TEST(Naughty, LoopsForEverToo) {
-  while (forever) {
-  }
-}
-
-TEST(Naughty, Sleeps) {
-  while (forever) sleep(1);
-}
+TEST(Naughty, LoopsForEverToo) { loop(); }
 
 TEST(Naughty, ThrowsSomethingOdd) { throw 42; }
 
@@ -92,7 +138,46 @@ TEST(Naughty, FailsAndThenIsNotWritten) {
   attn::todo("00.2");
 }
 
+TEST(Naughty, ThrowsMegabytes) { throw std::runtime_error(std::string(30 << 20, 'x')); }
+
 TEST(Naughty, Last) { EXPECT_EQ(1, 1); }
+
+TEST(Waiting, First) { wait(); }
+TEST(Waiting, Second) { wait(); }
+TEST(Waiting, Third) { wait(); }
+TEST(Waiting, IsNotReached) {}
+TEST(Waiting, IsNotReachedEither) {}
+
+TEST(Slow, First) { sleep(4); }
+TEST(Slow, Second) { sleep(4); }
+TEST(Slow, Third) { sleep(4); }
+TEST(Slow, IsNotReached) {}
+
+TEST(Forks, AndTheCopyGoesOn) {
+  fork();
+  EXPECT_EQ(1, 1);
+}
+
+TEST(Forks, AndWaitsForACopyThatGoesOn) {
+  if (const pid_t copy = fork(); copy != 0) waitpid(copy, nullptr, 0);
+  EXPECT_EQ(1, 1);
+}
+
+TEST(Forks, IntoAProcessThatLeaves) {
+  if (fork() == 0) {
+    setsid();
+    if (fork() != 0) _exit(0);
+    std::ofstream(std::getenv("NAUGHTY")) << getpid() << "\n";
+    wait();
+  }
+  while (!std::ifstream(std::getenv("NAUGHTY")).good()) usleep(1000);
+}
+
+TEST(Writes, IntoWhatIsNotItsOwn) {
+  for (int file = 3; file < 64; ++file) (void)!write(file, "hello\n", 6);
+}
+
+TEST(Terminal, CannotBeOpened) { EXPECT_FALSE(std::ifstream("/dev/tty").good()); }
 
 }  // namespace
 }  // namespace attn::testing

@@ -1,7 +1,6 @@
 // Every lesson's programs can say how long their code takes, and whatever the learner's code does, an answer comes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -11,6 +10,7 @@
 
 #include "learn/lesson.hpp"
 #include "learn/process.hpp"
+#include "scratch.hpp"
 
 namespace {
 
@@ -30,14 +30,13 @@ struct Answer {
 /// What a program answers to --speed.
 Answer answer_of(const std::filesystem::path& program) {
   Answer answer;
-  const auto folder = std::filesystem::temp_directory_path();
-  const auto output = folder / ("attn-speed-" + std::to_string(getpid()) + ".txt");
+  const attn::learn::Scratch scratch;
+  const auto output = scratch.path() / "output.txt";
   const auto start = std::chrono::steady_clock::now();
-  answer.exit_code = attn::learn::run({program, "--speed"}, folder, output);
+  answer.exit_code = attn::learn::run({program, "--speed"}, scratch.path(), output);
   answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   answer.printed = attn::course::read_file(output);
   answer.line = nlohmann::json::parse(answer.printed, nullptr, false);
-  std::filesystem::remove(output);
   return answer;
 }
 

@@ -3,21 +3,27 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "learn/lesson.hpp"
 #include "learn/process.hpp"
+#include "scratch.hpp"
 
 namespace {
 
 using attn::course::read_file;
 using attn::learn::run;
+using attn::learn::Scratch;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 const std::filesystem::path program = ATTN_NAUGHTY;
 
@@ -25,33 +31,36 @@ struct Outcome {
   int exit_code = 0;
   double seconds = 0;
   std::string printed;
-  std::map<std::string, std::string> states;
+  nlohmann::json report = nlohmann::json::object();
+  std::map<std::string, std::string> states;  ///< by the check's name without its suite
   std::map<std::string, std::string> texts;
 };
 
-std::filesystem::path own_file(const std::string& name) {
-  return std::filesystem::temp_directory_path() / ("attn-naughty-" + std::to_string(getpid()) + "-" + name);
+/// Some of the naughty checks, in an environment with these variables ("NAME=value").
+Outcome outcome_of(const std::string& filter, std::vector<std::string> environment = {}) {
+  const Scratch scratch;
+  const auto report = scratch.path() / "report.json";
+  const auto output = scratch.path() / "output.txt";
+  std::vector<std::string> command = {"env"};
+  command.insert(command.end(), environment.begin(), environment.end());
+  command.insert(command.end(), {program.string(), "--gtest_filter=" + filter, "--report=" + report.string()});
+  Outcome outcome;
+  const auto start = std::chrono::steady_clock::now();
+  outcome.exit_code = run(command, scratch.path(), output);
+  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  outcome.printed = read_file(output);
+  if (std::filesystem::exists(report)) outcome.report = nlohmann::json::parse(read_file(report));
+  for (const auto& check : outcome.report.value("checks", nlohmann::json::array())) {
+    const std::string name = check.at("name");
+    outcome.states[name.substr(name.find('.') + 1)] = check.at("state");
+    outcome.texts[name.substr(name.find('.') + 1)] = check.at("text");
+  }
+  return outcome;
 }
 
-/// All the naughty checks in one run.
+/// All of the suite Naughty in one run.
 const Outcome& outcome() {
-  static const Outcome the_outcome = [] {
-    Outcome outcome;
-    const auto folder = std::filesystem::temp_directory_path();
-    const auto report = own_file("report.json");
-    const auto output = own_file("output.txt");
-    const auto start = std::chrono::steady_clock::now();
-    outcome.exit_code = run({program, "--report=" + report.string()}, folder, output);
-    outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    outcome.printed = read_file(output);
-    const auto json = nlohmann::json::parse(read_file(report));
-    for (const auto& check : json.at("checks")) {
-      const std::string name = check.at("name").get<std::string>().substr(std::string("Naughty.").size());
-      outcome.states[name] = check.at("state");
-      outcome.texts[name] = check.at("text");
-    }
-    return outcome;
-  }();
+  static const Outcome the_outcome = outcome_of("Naughty.*");
   return the_outcome;
 }
 
@@ -80,10 +89,121 @@ TEST(Supervisor, NamesALoopWithinTenSeconds) {
   EXPECT_THAT(text("LoopsForEverToo"), HasSubstr("stopped after 0.5 s of computing"));
 }
 
-TEST(Supervisor, NamesACheckThatWaits) {
-  EXPECT_EQ(state("Sleeps"), "stopped");
-  EXPECT_THAT(text("Sleeps"), HasSubstr("it waits for something"));
+TEST(Supervisor, NamesChecksThatWaitAndGivesUpAfterThree) {
+  const Outcome waiting = outcome_of("Waiting.*");
+  EXPECT_EQ(waiting.exit_code, 1);
+  EXPECT_LT(waiting.seconds, 60);
+  EXPECT_EQ(waiting.states.at("First"), "stopped");
+  EXPECT_THAT(waiting.texts.at("First"), HasSubstr("stopped after 5 s: it waits for something"));
+  EXPECT_THAT(waiting.texts.at("Third"), HasSubstr("stopped after 1.25 s: it waits for something"));
+  EXPECT_EQ(waiting.states.at("IsNotReached"), "not_run");
+  EXPECT_EQ(waiting.states.at("IsNotReachedEither"), "not_run");
+  EXPECT_THAT(waiting.printed, HasSubstr("not run: the last 2, because checks before them took too long"));
+  EXPECT_THAT(waiting.printed, HasSubstr("0 of 5 checks passed"));
 }
+
+TEST(Supervisor, EndsChecksThatTakeTooLongInAll) {
+  const Outcome slow = outcome_of("Slow.*");
+  EXPECT_LT(slow.seconds, 60);
+  EXPECT_EQ(slow.states.at("Second"), "passed");
+  EXPECT_THAT(slow.texts.at("Third"), HasSubstr("all checks together took more than 9 s"));
+  EXPECT_EQ(slow.states.at("IsNotReached"), "not_run");
+}
+
+TEST(Supervisor, SaysWhatHappensBeforeTheFirstCheck) {
+  const std::map<std::string, std::string> sentences = {
+      {"loops", "the program computed for 2 s before its first check: is something global"},
+      {"waits", "the program waited for 5 s before its first check: is something global"},
+      {"crashes", "the program crashed before its first check (Aborted): is something global"},
+      {"throws", "the program crashed before its first check (Aborted): is something global"},
+      {"exits", "the program ended before its first check (exit code 0): is something global"},
+      {"prints without end", "the program printed without end before its first check: is something global"},
+      {"starts the program anew", "the program ended before its first check (exit code 0): is something global"},
+  };
+  for (const auto& [manner, sentence] : sentences) {
+    const Outcome early = outcome_of("Naughty.First:Naughty.Last", {"NAUGHTY=" + manner});
+    EXPECT_EQ(early.exit_code, 1) << manner;
+    EXPECT_LT(early.seconds, 60) << manner;
+    EXPECT_THAT(early.printed, HasSubstr(sentence)) << manner;
+    EXPECT_THAT(early.report.value("problem", ""), StartsWith(sentence)) << manner;
+    EXPECT_TRUE(early.states.empty()) << manner;
+    EXPECT_LT(early.printed.size(), 5000U) << manner;
+    EXPECT_EQ(early.printed.find("out of ideas") != std::string::npos, manner == "throws");
+  }
+}
+
+TEST(Supervisor, TakesNoNoticeOfWhatHappensAfterTheLastCheck) {
+  for (const std::string manner : {"exits at exit", "exits when destroyed", "loops at exit", "loops when destroyed",
+                                   "leaves a thread", "prints"}) {
+    const Outcome right = outcome_of("Naughty.First:Naughty.Last", {"NAUGHTY=" + manner});
+    EXPECT_EQ(right.exit_code, 0) << manner;
+    EXPECT_LT(right.seconds, 60) << manner;
+    EXPECT_THAT(right.printed, HasSubstr("2 of 2 checks passed")) << manner;
+    const Outcome wrong = outcome_of("Naughty.First:Naughty.ThrowsAnException", {"NAUGHTY=" + manner});
+    EXPECT_EQ(wrong.exit_code, 1) << manner;
+    EXPECT_THAT(wrong.printed, HasSubstr("1 of 2 checks passed")) << manner;
+  }
+}
+
+TEST(Supervisor, IgnoresWhatGoogleTestReadsFromTheEnvironment) {
+  const std::string checks = "Naughty.First:Naughty.ThrowsAnException:Naughty.PrintsALittle:Naughty.Last";
+  const Outcome plain = outcome_of(checks);
+  EXPECT_THAT(plain.printed, HasSubstr("2 of 4 checks passed"));
+  const std::vector<std::vector<std::string>> environments = {{"GTEST_FILTER=*Last"},
+                                                              {"GTEST_REPEAT=2"},
+                                                              {"GTEST_SHUFFLE=1", "GTEST_RANDOM_SEED=3"},
+                                                              {"GTEST_TOTAL_SHARDS=2", "GTEST_SHARD_INDEX=1"},
+                                                              {"GTEST_SHARD_STATUS_FILE=sharded"},
+                                                              {"GTEST_FAIL_FAST=1"},
+                                                              {"GTEST_BREAK_ON_FAILURE=1"},
+                                                              {"GTEST_THROW_ON_FAILURE=1"},
+                                                              {"GTEST_CATCH_EXCEPTIONS=0"},
+                                                              {"GTEST_LIST_TESTS=1"},
+                                                              {"GTEST_OUTPUT=xml:/no/such/folder/"},
+                                                              {"GTEST_COLOR=yes", "GTEST_BRIEF=1"},
+                                                              {"TESTBRIDGE_TEST_ONLY=*Last"},
+                                                              {"TESTBRIDGE_TEST_RUNNER_FAIL_FAST=1"},
+                                                              {"TEST_PREMATURE_EXIT_FILE=premature"},
+                                                              {"XML_OUTPUT_FILE=output.xml"}};
+  for (const auto& environment : environments) {
+    const Outcome same = outcome_of(checks, environment);
+    EXPECT_EQ(same.exit_code, 1) << environment.front();
+    EXPECT_EQ(same.printed, plain.printed) << environment.front();
+    EXPECT_EQ(same.report, plain.report) << environment.front();
+    const Outcome filtered_by_the_environment_alone = outcome_of("Naughty.Last", environment);
+    EXPECT_EQ(filtered_by_the_environment_alone.exit_code, 0) << environment.front();
+  }
+}
+
+TEST(Supervisor, ShortensWhatIsThrown) {
+  EXPECT_EQ(state("ThrowsMegabytes"), "failed");
+  EXPECT_THAT(text("ThrowsMegabytes"), HasSubstr("threw   xxx"));
+  EXPECT_LT(text("ThrowsMegabytes").size(), 5000U);
+}
+
+TEST(Supervisor, JudgesTheOriginalOfAProgramThatForks) {
+  const Outcome forks = outcome_of("Naughty.First:Forks.And*:Naughty.Last");
+  EXPECT_EQ(forks.exit_code, 0) << forks.printed;
+  EXPECT_LT(forks.seconds, 60);
+  EXPECT_THAT(forks.printed, HasSubstr("4 of 4 checks passed"));
+}
+
+TEST(Supervisor, LeavesNoProcessBehind) {
+  const Scratch scratch;
+  const auto written = scratch.path() / "process";
+  EXPECT_EQ(outcome_of("Forks.IntoAProcessThatLeaves", {"NAUGHTY=" + written.string()}).exit_code, 0);
+  EXPECT_NE(kill(std::stoi(read_file(written)), 0), 0);
+  EXPECT_EQ(errno, ESRCH);
+}
+
+TEST(Supervisor, SaysThatItsReportsAreDisturbed) {
+  const Outcome disturbed = outcome_of("Naughty.First:Writes.*:Naughty.Last");
+  EXPECT_EQ(disturbed.exit_code, 1);
+  EXPECT_THAT(disturbed.texts.at("IntoWhatIsNotItsOwn"), HasSubstr("something else was written to their file desc"));
+  EXPECT_EQ(disturbed.states.at("Last"), "passed");
+}
+
+TEST(Supervisor, KeepsTheTerminalFromTheChecks) { EXPECT_EQ(outcome_of("Terminal.*").exit_code, 0); }
 
 TEST(Supervisor, NamesWhatIsThrown) {
   EXPECT_THAT(text("ThrowsSomethingOdd"), HasSubstr("threw   something that is not a std::exception"));
@@ -133,14 +253,15 @@ TEST(Supervisor, TellsATodoThatComesAfterAFailure) {
 }
 
 TEST(Supervisor, RefusesAFilterThatMatchesNothing) {
-  const auto folder = std::filesystem::temp_directory_path();
-  EXPECT_EQ(run({program, "--gtest_filter=No.Such"}, folder, own_file("filter.txt")), 2);
-  EXPECT_THAT(read_file(own_file("filter.txt")), HasSubstr("no check matches"));
+  const Outcome nothing = outcome_of("No.Such");
+  EXPECT_EQ(nothing.exit_code, 2);
+  EXPECT_THAT(nothing.printed, HasSubstr("no check matches --gtest_filter=No.Such"));
 }
 
 TEST(Supervisor, RefusesAnUnknownArgument) {
-  const auto folder = std::filesystem::temp_directory_path();
-  EXPECT_EQ(run({program, "--no-such"}, folder, own_file("argument.txt")), 2);
+  const Scratch scratch;
+  EXPECT_EQ(run({program, "--no-such"}, scratch.path(), scratch.path() / "output"), 2);
+  EXPECT_THAT(read_file(scratch.path() / "output"), HasSubstr("unknown argument --no-such"));
 }
 
 }  // namespace

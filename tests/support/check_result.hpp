@@ -13,6 +13,7 @@ struct CheckResult {
     not_written,  ///< it ran into a TODO
     ended,        ///< the program crashed or ended in the middle of it
     stopped,      ///< it was stopped: it ran too long or printed too much
+    not_run,      ///< too many before it had to be stopped
   };
 
   std::string suite;
@@ -21,6 +22,7 @@ struct CheckResult {
   std::vector<std::string> messages;  ///< GoogleTest's, one for each failed assertion; or what ended the check
   std::string printed;                ///< the beginning of what the learner's code printed
   std::size_t printed_bytes = 0;      ///< all that it printed
+  double milliseconds = 0;            ///< what it measured, if it did (see speed.hpp)
 
   std::string full_name() const { return suite + "." + name; }
   bool passed() const { return state == State::passed; }

@@ -12,10 +12,13 @@ namespace {
 
 using State = CheckResult::State;
 
-/// Every line of `text` behind a label, the first line beside it.
+/// Every line of `text` behind a label, the first line beside it. A long text is cut.
 std::string block(const std::string& label, const std::string& text) {
+  constexpr std::size_t most_bytes = 2000;
+  std::size_t end = std::min(text.size(), most_bytes);
+  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // within UTF-8
   std::string lines;
-  std::istringstream in(text);
+  std::istringstream in(end < text.size() ? text.substr(0, end) + " ..." : text);
   for (std::string row; std::getline(in, row);) lines += line(lines.empty() ? label : "", row);
   return lines;
 }
@@ -113,6 +116,7 @@ std::string todo_text(const CheckResult& result) {
 
 /// The lines between the headline and the place. The first failed assertion says enough.
 std::string reasons(const CheckResult& result) {
+  if (result.state == State::not_run) return line("ended", "not run: checks before it took too long");
   if (result.messages.empty()) return {};
   if (result.state == State::not_written) return block("todo", todo_text(result));
   const std::string& first = result.messages.front();
@@ -247,10 +251,13 @@ std::string describe_all(const std::vector<CheckResult>& results, const course::
   std::string text = describe(*first, lesson, likely_elsewhere(results, *first, lesson));
   std::string others;
   for (auto result = first + 1; result != results.end(); ++result) {
-    if (result->passed() || result->state == State::not_written) continue;
+    if (result->passed() || result->state == State::not_written || result->state == State::not_run) continue;
     others += "\n  ✗ " + result->full_name() + ": " + first_reason(*result);
   }
   if (!others.empty()) text += "\nalso failing" + others + "\n";
+  const auto not_run = std::count_if(first, results.end(), [](const auto& r) { return r.state == State::not_run; });
+  if (not_run > 0)
+    text += "\nnot run: the last " + std::to_string(not_run) + ", because checks before them took too long\n";
   const bool meets_tasks =
       std::any_of(first, results.end(), [](const auto& r) { return r.state == State::not_written; });
   const auto tasks = meets_tasks ? open_tasks(lesson) : std::vector<std::string>{};
@@ -264,7 +271,7 @@ nlohmann::json to_json(const std::vector<CheckResult>& results, const course::Le
   nlohmann::json checks = nlohmann::json::array();
   int passed = 0;
   for (const auto& result : results) {
-    static const char* const names[] = {"passed", "failed", "not_written", "ended", "stopped"};
+    static const char* const names[] = {"passed", "failed", "not_written", "ended", "stopped", "not_run"};
     checks.push_back({{"name", result.full_name()},
                       {"state", names[static_cast<int>(result.state)]},
                       {"text", result.passed() ? "" : describe(result, lesson)},

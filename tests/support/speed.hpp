@@ -9,16 +9,10 @@ namespace attn::testing {
 /// Makes the inputs and the layer, and returns the code to be timed, which returns what it computed.
 using SpeedSetUp = std::function<std::function<arma::cube()>()>;
 
-/// What came of measuring.
-struct Speed {
-  std::string what;         ///< such as "forward, 2 sequences of 64 tokens, E = 64"
-  double milliseconds = 0;  ///< of one run, the quickest, where there is no error
-  std::string error;        ///< why there is no time; empty when there is one
-};
-
-/// Measures what the program's ATTN_SPEED says, in a child process under the supervisor's limits: nothing that the
-/// learner's code does ends this process, and nothing that it prints is seen. Takes about 50 ms when the code is quick.
-Speed measure_speed();
+/// Makes the measuring of what the program's ATTN_SPEED says its only check, if there is an ATTN_SPEED: "Speed.<what>",
+/// whose result has the milliseconds of one run, the fastest. It runs under the supervisor's limits like any other, and
+/// takes about 50 ms when the code is fast.
+void measure_speed_instead();
 
 /// What ATTN_SPEED does. Returns true.
 bool register_speed(const char* what, SpeedSetUp set_up);
