@@ -174,6 +174,12 @@ TEST_F(Processes, GetTimeToTidyUpWhenTheyAreStopped) {
   EXPECT_THAT(read_file(output), EndsWith("tidy\n"));
 }
 
+TEST_F(Processes, AreContinuedWhenTheyWereSuspended) {
+  Process process(sh("kill -STOP $$; exit 3"), scratch.path(), output);
+  EXPECT_TRUE(comes_true([&] { return process.ended(); }));
+  EXPECT_EQ(process.exit_code(), 3);
+}
+
 TEST_F(Processes, EndWithWhoeverHoldsThem) {
   pid_t itself = 0;
   {

@@ -1,5 +1,6 @@
 #include "learn/build.hpp"
 
+#include <regex>
 #include <sstream>
 
 #include "learn/lesson.hpp"
@@ -29,10 +30,12 @@ bool remembers_how(const fs::path& folder) {
 
 }  // namespace
 
-/// One at a time in each folder: a second tool waits for the first.
+/// One at a time in each folder: a second tool waits for the first. Without what would change the lines of Ninja that
+/// are looked for in its output.
 std::vector<std::string> build_command(const fs::path& root, const std::string& preset, const std::string& target) {
   const std::string folder = (root / "build" / preset).string();
-  return {"flock", "--no-fork", folder + "/learn.lock", "ninja", "-C", folder, target};
+  return {"env",   "-u", "CLICOLOR_FORCE", "-u",  "NINJA_STATUS", "flock", "--no-fork", folder + "/learn.lock",
+          "ninja", "-C", folder,           target};
 }
 
 BuildSteps::BuildSteps(fs::path root, std::string preset, std::string target)
@@ -85,6 +88,7 @@ std::string without_build_noise(const std::string& output) {
   std::string kept;
   bool command_follows = false;
   for (std::string row; std::getline(in, row);) {
+    if (row.rfind("ERROR: ld.so: object ", 0) == 0) continue;  // every program says so of a wrong LD_PRELOAD
     const bool is_command = command_follows;
     command_follows = row.rfind("FAILED: ", 0) == 0;
     const bool is_progress = row.rfind("[", 0) == 0 && row.find("] ") != std::string::npos &&
@@ -94,6 +98,15 @@ std::string without_build_noise(const std::string& output) {
     kept += row + "\n";
   }
   return kept;
+}
+
+std::string advice_on_linking(const std::string& output) {
+  static const std::regex found_twice("(?:duplicate symbol: |multiple definition of [`'])([^\n']+)");
+  std::smatch match;
+  if (!std::regex_search(output, match, found_twice)) return {};
+  if (match[1] == "main") return "your file has a main(), and the checks have their own: remove yours";
+  return match[1].str() + " is defined twice, by you and by the course: give yours another name, or put it into an " +
+         "unnamed namespace (namespace { ... })";
 }
 
 }  // namespace attn::learn

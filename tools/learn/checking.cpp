@@ -145,7 +145,7 @@ void Job::start(const std::string& what, const std::vector<std::string>& command
                 const fs::path& output, const std::optional<Limits>& limits) {
   what_ = what;
   output_ = output;
-  process_ = std::make_unique<Process>(command, root, output, limits, limits ? SIGKILL : SIGTERM);
+  process_ = std::make_unique<Process>(command, root, output, limits);
 }
 
 void Job::pause() {
@@ -239,7 +239,9 @@ void Judgement::next(const Process& ended) {
   verdict_.text = from_here(steps_.complaint(output));
   if (steps_.broken()) return;
   verdict_.kind = Verdict::Kind::not_compiled;
-  verdict_.text += "\n\n" + lesson_.title() + " does not compile yet: begin with the first error above";
+  const std::string advice = advice_on_linking(verdict_.text);
+  verdict_.text += "\n\n" + lesson_.title() +
+                   " does not compile yet: " + (advice.empty() ? "begin with the first error above" : advice);
 }
 
 void Judgement::finish(const Process& checks) {
@@ -247,23 +249,30 @@ void Judgement::finish(const Process& checks) {
   const std::string here = lesson_.room + "/" + lesson_.name + "/";
   const std::string printed = replaced(usual, here, without_end(file_or_nothing(printed_)));
   const int code = checks.exit_code();
-  if (checks.overran() || code == 128 + SIGXCPU || code == 128 + SIGXFSZ || code > 128) {
-    const std::string what = checks.overran() || code == 128 + SIGXCPU ? "ran without end before its first check"
-                             : code == 128 + SIGXFSZ                   ? "printed without end before its first check"
-                                                                       : "crashed before its first check";
-    verdict_.kind = Verdict::Kind::failed;
-    verdict_.text = "✗ " + lesson_.title() + ": the program " + what +
-                    (code > 128 ? " (signal " + std::to_string(code - 128) + ")" : "") +
-                    ": is something global or static set up in your file?";
+  verdict_.text = here == usual ? printed : without_names(printed);
+  if (!fs::is_regular_file(report_)) {  // the supervisor runs none of the learner's code: it does not end by itself
+    verdict_.text += (printed.empty() ? "✗ " : "\n\n✗ ") + lesson_.title() + " could not be judged: its checks " +
+                     (checks.overran() ? "did not end"
+                      : code > 128     ? "were ended from outside (signal " + std::to_string(code - 128) + ")"
+                                       : "gave no report (exit code " + std::to_string(code) + ")");
     return;
   }
-  verdict_.text = here == usual ? printed : without_names(printed);
-  if (!fs::is_regular_file(report_)) return;
   const auto json = course::read_json(report_);
+  verdict_.kind = Verdict::Kind::failed;
+  if (json.contains("problem")) {
+    verdict_.text = "✗ " + lesson_.title() + ": " + without_end(json.at("problem"));
+    return;
+  }
   for (const auto& check : json.at("checks")) {
     verdict_.checks.push_back({check.at("name"), check.at("state"), check.at("text"), check.at("hint")});
   }
-  verdict_.kind = code == 0 ? Verdict::Kind::passed : Verdict::Kind::failed;
+  const bool all_passed = code == 0 && verdict_.passed() == verdict_.total();
+  if (all_passed && verdict_.total() == lesson_.count_checks()) verdict_.kind = Verdict::Kind::passed;
+  if (all_passed && verdict_.kind != Verdict::Kind::passed) {
+    verdict_.kind = Verdict::Kind::not_judged;
+    verdict_.text += "\n\n✗ " + lesson_.title() + " could not be judged: " + std::to_string(verdict_.total()) +
+                     " of its " + std::to_string(lesson_.count_checks()) + " checks ran";
+  }
   for (const auto& mistake : lesson_.mistakes()) {
     if (printed.find(mistake.says) != std::string::npos) verdict_.mistakes.push_back(mistake.id);
   }
@@ -304,7 +313,7 @@ void SpeedTest::next(const Process& ended) {
     start("measuring", {(folder_ / program).string(), "--speed"}, lesson_.root, output_, Limits{});
   };
   if (stage_ == Stage::building) return measure("lesson_" + lesson_.number(), Stage::learner);
-  const auto measured = course::read_json(output_);
+  const auto measured = nlohmann::json::parse(read_file(output_), nullptr, false);
   if (!measured.contains("milliseconds")) return;
   const double milliseconds = measured["milliseconds"];
   if (stage_ == Stage::learner) {

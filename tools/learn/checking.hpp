@@ -27,7 +27,7 @@ struct Verdict {
   };
   struct Check {
     std::string name;   ///< "Suite.Check"
-    std::string state;  ///< passed, failed, not_written, ended, stopped
+    std::string state;  ///< passed, failed, not_written, ended, stopped, not_run
     std::string text;   ///< what its failure says; empty when it passed
     std::string hint;   ///< the task or the lesson whose hints help
   };

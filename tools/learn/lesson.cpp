@@ -89,6 +89,13 @@ std::string Lesson::judged_file(const std::string& suite) const {
   return files.size() == 1 ? files.front() : room + "/" + name;
 }
 
+int Lesson::count_checks() const {
+  std::istringstream in(read_file(test_file()));
+  int count = 0;
+  for (std::string row; std::getline(in, row);) count += begins_with(row, "TEST(") ? 1 : 0;
+  return count;
+}
+
 std::vector<std::string> Lesson::tasks_in(const std::string& file) const {
   std::vector<std::string> ids;
   const fs::path stub = root / "tests" / "stubs" / name / fs::path(file).filename();

@@ -65,6 +65,10 @@ struct Lesson {
   /// The ids of the tasks in one of these files, as its stub names them.
   std::vector<std::string> tasks_in(const std::string& file) const;
 
+  /// How many checks the lesson has.
+  /// @throws std::runtime_error naming the file of the checks when it cannot be read.
+  int count_checks() const;
+
   /// The file that a suite of checks judges: the stub whose name in CamelCase begins the suite's name or is begun by
   /// it, or the lesson's only stub, or else the lesson's folder.
   std::string judged_file(const std::string& suite) const;

@@ -130,7 +130,10 @@ Process::~Process() {
 
 bool Process::ended() {
   int status = 0;
-  if (!gone_ && waitpid(pid_, &status, WNOHANG) == pid_) {
+  const pid_t changed = gone_ ? 0 : waitpid(pid_, &status, WNOHANG | WUNTRACED);
+  if (changed == pid_ && WIFSTOPPED(status)) {
+    kill(pid_, SIGCONT);
+  } else if (changed == pid_) {
     gone_ = true;
     exit_code_ = code_of(status);
     kill(-pid_, SIGKILL);  // what it may have left behind

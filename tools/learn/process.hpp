@@ -12,10 +12,10 @@
 
 namespace attn::learn {
 
-/// What a program may use. A learner's program may do anything; the checks in it watch themselves more closely (see
-/// tests/support/supervisor.hpp), and these limits hold where they cannot: before main() begins.
+/// What a program may use. A learner's program may do anything; its checks are watched more closely by a supervisor in
+/// that program (see tests/support/supervisor.hpp), and these limits hold where it cannot work.
 struct Limits {
-  std::chrono::seconds wall{300};
+  std::chrono::seconds wall{60};
   std::chrono::seconds processor{60};
   std::size_t memory_bytes = 8ull << 30;
   std::size_t written_bytes = 64ull << 20;
@@ -27,7 +27,7 @@ class Process {
  public:
   /// @param arguments the program (looked up in PATH) and its arguments
   /// @param limits none for programs that are not the learner's
-  /// @param end_signal how to stop it: SIGTERM lets a build tidy up, and SIGKILL follows when that takes over a second
+  /// @param end_signal how to stop it: SIGTERM lets it tidy up, and SIGKILL follows when that takes over a second
   Process(const std::vector<std::string>& arguments, const std::filesystem::path& directory,
           const std::filesystem::path& output, const std::optional<Limits>& limits = {}, int end_signal = SIGTERM);
   ~Process();
@@ -37,7 +37,7 @@ class Process {
   /// Readable when it may have ended: for poll().
   int wake_fd() const { return wake_fd_; }
 
-  /// True once it is gone; stops it when its time is over.
+  /// True once it is gone; stops it when its time is over, and lets it go on when it was suspended: by what it started.
   bool ended();
 
   /// The exit code; 128 + n when signal n ended it; 127 when there is no such program.
