@@ -70,8 +70,8 @@ TEST_F(Judged, DoesNotPassWithoutAReport) {
   const Verdict verdict = verdict_on("echo hello; exit 0");
   EXPECT_EQ(verdict.word(), "could not be judged");
   EXPECT_THAT(verdict.text, HasSubstr("hello"));
-  EXPECT_THAT(verdict.text, HasSubstr("its checks gave no report (exit code 0)"));
-  EXPECT_THAT(verdict_on("kill -KILL $$").text, HasSubstr("its checks were ended from outside (signal 9)"));
+  EXPECT_THAT(verdict.text, HasSubstr("its checks gave no report (exit code 0): does your file replace"));
+  EXPECT_THAT(verdict_on("kill -KILL $$").text, HasSubstr("its checks were killed (signal 9)"));
 }
 
 TEST_F(Judged, FailsForWhatHappenedBeforeTheFirstCheck) {

@@ -124,6 +124,10 @@ sed 's#return context;#return context * arma::datum::nan;#' "$right" >"$lesson"
 expect 1 "NaN (not a number) at row 0, col 0" -- learn check 01
 sed 's#^namespace attn {#static const int early = [] { std::abort(); return 1; }();\nnamespace attn {#' "$right" >"$lesson"
 expect 1 "crashed before its first check" -- learn check 01
+sed 's#^namespace attn {#static const int early = [] { std::cout << "early" << std::endl; return 1; }();\nnamespace attn {#' "$right" >"$lesson"
+expect 0 "$total of $total checks passed" "speed   forward" -- learn check 01
+{ cat "$right" && echo 'int main() { return 0; }'; } >"$lesson"
+expect 2 "your file has a main()" "remove yours" -- learn check 01
 
 # bad usage
 expect 2 "there is no lesson \"99\"" "01 self_attention_v1" -- learn check 99

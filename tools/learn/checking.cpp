@@ -251,10 +251,14 @@ void Judgement::finish(const Process& checks) {
   const int code = checks.exit_code();
   verdict_.text = here == usual ? printed : without_names(printed);
   if (!fs::is_regular_file(report_)) {  // the supervisor runs none of the learner's code: it does not end by itself
-    verdict_.text += (printed.empty() ? "✗ " : "\n\n✗ ") + lesson_.title() + " could not be judged: its checks " +
-                     (checks.overran() ? "did not end"
-                      : code > 128     ? "were ended from outside (signal " + std::to_string(code - 128) + ")"
-                                       : "gave no report (exit code " + std::to_string(code) + ")");
+    const bool from_outside = code == 128 + SIGKILL || code == 128 + SIGTERM;
+    const std::string number =
+        code > 128 ? "signal " + std::to_string(code - 128) : "exit code " + std::to_string(code);
+    verdict_.text += (printed.empty() ? "✗ " : "\n\n✗ ") + lesson_.title() + " could not be judged: its checks ";
+    verdict_.text += checks.overran() ? "did not end"
+                     : from_outside   ? "were killed (" + number + ")"
+                                      : "gave no report (" + number +
+                                          "): does your file replace a function of the library, such as malloc?";
     return;
   }
   const auto json = course::read_json(report_);
