@@ -163,14 +163,22 @@ TEST(Forks, AndWaitsForACopyThatGoesOn) {
   EXPECT_EQ(1, 1);
 }
 
-TEST(Forks, IntoAProcessThatLeaves) {
+/// Starts a process that is in no group, session or family of ours, and writes its number into the file NAUGHTY.
+void start_process_that_leaves() {
   if (fork() == 0) {
     setsid();
     if (fork() != 0) _exit(0);
     std::ofstream(std::getenv("NAUGHTY")) << getpid() << "\n";
     wait();
   }
-  while (!std::ifstream(std::getenv("NAUGHTY")).good()) usleep(1000);
+  while (std::ifstream(std::getenv("NAUGHTY")).peek() == EOF) usleep(1000);
+}
+
+TEST(Forks, IntoAProcessThatLeaves) { start_process_that_leaves(); }
+
+TEST(Forks, IntoAProcessThatLeavesForEver) {
+  start_process_that_leaves();
+  wait();
 }
 
 TEST(Writes, IntoWhatIsNotItsOwn) {

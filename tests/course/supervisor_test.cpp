@@ -196,6 +196,37 @@ TEST(Supervisor, LeavesNoProcessBehind) {
   EXPECT_EQ(errno, ESRCH);
 }
 
+/// Starts a naughty check, with NAUGHTY in its environment, and does not wait for it.
+pid_t start(const std::string& filter, const std::string& naughty = "") {
+  return attn::learn::start_child([&] {
+    setenv("NAUGHTY", naughty.c_str(), 1);
+    execl(program.c_str(), program.c_str(), ("--gtest_filter=" + filter).c_str(), nullptr);
+    return false;
+  });
+}
+
+TEST(Supervisor, LeavesNoProcessBehindWhenItIsEnded) {
+  const Scratch scratch;
+  const auto written = scratch.path() / "process";
+  const pid_t supervisor = start("Forks.IntoAProcessThatLeavesForEver", written);
+  const auto text = [&] { return std::filesystem::exists(written) ? read_file(written) : ""; };
+  while (text().find('\n') == std::string::npos) usleep(1000);
+  kill(supervisor, SIGTERM);
+  int status = 0;
+  waitpid(supervisor, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 128 + SIGTERM);
+  EXPECT_NE(kill(std::stoi(text()), 0), 0);
+}
+
+TEST(Supervisor, DoesNotCountTheTimeWhileItIsSuspended) {
+  const pid_t supervisor = start("Slow.First");  // 4 s, and 5 s are allowed
+  sleep(1);
+  kill(supervisor, SIGTSTP);
+  sleep(5);
+  kill(supervisor, SIGCONT);
+  EXPECT_TRUE(attn::learn::ended_well(supervisor));
+}
+
 TEST(Supervisor, SaysThatItsReportsAreDisturbed) {
   const Outcome disturbed = outcome_of("Naughty.First:Writes.*:Naughty.Last");
   EXPECT_EQ(disturbed.exit_code, 1);
