@@ -121,6 +121,11 @@ TEST_F(Doctor, NamesThePackageOfWhatIsMissing) {
 
 TEST_F(Doctor, KnowsHowPackagesAreInstalledHere) {
   EXPECT_THAT(look_at("Ninja").mend, HasSubstr("package manager"));
+  stand_in("pacman", ":");
+  EXPECT_THAT(look_at("Ninja").mend, HasSubstr("pacman -S --needed ninja"));
+  stand_in("dnf", ":");
+  EXPECT_THAT(look_at("compiler").mend, HasSubstr("dnf install gcc-c++"));
+  EXPECT_THAT(look_at("linker").mend, HasSubstr("dnf install lld"));
   stand_in("apt-get", ":");
   stand_in("sudo", ":");
   EXPECT_THAT(look_at("Ninja").mend,

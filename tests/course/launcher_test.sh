@@ -7,9 +7,10 @@ course=$1
 # shellcheck source=tests/course/expect.sh
 . "$course/tests/course/expect.sh"
 
-mkdir "$scratch/course" "$scratch/bare"
-cp "$course/learn" "$scratch/course/learn"
-for tool in sh dirname cat grep sed awk tr mkdir rm mktemp tail head env; do ln -s "$(command -v $tool)" "$scratch/bare/$tool"; done
+mkdir -p "$scratch/course/tools" "$scratch/bare"
+cp "$course/learn" "$scratch/course"
+cp "$course/tools/setup.sh" "$course/tools/packages.txt" "$scratch/course/tools"
+for tool in sh dirname cat grep sed awk tr mkdir rm mktemp tail head env uname; do ln -s "$(command -v $tool)" "$scratch/bare/$tool"; done
 
 # machine NAME [TOOL=SCRIPT]...   a PATH with the bare tools and these stand-ins
 machine() {
@@ -28,10 +29,26 @@ note="echo apt-get \"\$@\" >>'$scratch/apt.log'"
 user='id=echo 1000'
 root='id=echo 0'
 
+container="docker compose run --rm learn"
+
+# not Linux: the container, before anything else
+machine mac 'uname=echo Darwin'
+expect 2 "The course runs on Linux; this is macOS." "$container" "!WSL" "!missing" -- on mac
+machine windows 'uname=echo MINGW64_NT-10.0-19045'
+expect 2 "this is Windows." "$container" "WSL" -- on windows --yes verify
+expect 1 -- test -e "$scratch/course/build"
+
+# Linux without apt: the names of the packages there, or the container
 machine no-apt "$root"
-expect 2 "$all" "!libvterm-dev" "There is no apt on this machine" -- on no-apt
-expect 2 "$all libvterm-dev" "There is no apt on this machine" -- on no-apt verify
-expect 2 "$all libvterm-dev" "There is no apt on this machine" -- on no-apt --yes verify
+expect 2 "$all" "!libvterm-dev" "This is not Debian or Ubuntu" "$container" -- on no-apt
+expect 2 "$all libvterm-dev" "This is not Debian or Ubuntu" -- on no-apt verify
+expect 2 "$all libvterm-dev" "This is not Debian or Ubuntu" -- on no-apt --yes verify
+machine fedora "$user" 'dnf=:'
+expect 2 "sudo dnf install gcc-c++ cmake ninja-build armadillo-devel openblas-devel gtest-devel gmock-devel cli11-devel json-devel" \
+  "!libvterm" "!-dev " "$container" -- on fedora
+expect 2 "json-devel libvterm-devel" -- on fedora verify
+machine arch "$user" 'pacman=:'
+expect 2 "sudo pacman -S --needed gcc cmake ninja armadillo openblas gtest cli11 nlohmann-json" "!gtest gtest" -- on arch
 
 machine user-no-sudo "$user" "apt-get=$note"
 expect 2 "As root, run: apt-get install --no-install-recommends $all" -- on user-no-sudo
@@ -56,12 +73,12 @@ expect 0 "apt-get install -y --no-install-recommends $all" -- cat "$scratch/apt.
 compiler="exec $(type -P "${CXX:-c++}") -nostdinc '-I$scratch/headers' \"\$@\""
 headers=(armadillo openblas_config.h gtest/gtest.h gmock/gmock.h CLI/CLI.hpp nlohmann/json.hpp)
 mkdir -p "$scratch/headers"
-machine compiler "$root" "c++=$compiler" "g++=$compiler" 'cmake=echo cmake version 3.25.1' \
+machine compiler "$user" "apt-get=$note" "c++=$compiler" "g++=$compiler" 'cmake=echo cmake version 3.25.1' \
   "ninja=$(type -P ln) -sf $(type -P echo) \"\$2/\$3\"" # a program that repeats its arguments
-expect 2 "Debian's names): ${all#g++ cmake ninja-build }" "!libvterm-dev" -- on compiler
-expect 2 "Debian's names): ${all#g++ cmake ninja-build } libvterm-dev" -- on compiler verify
+expect 2 "missing: ${all#g++ cmake ninja-build }" "!libvterm-dev" -- on compiler
+expect 2 "missing: ${all#g++ cmake ninja-build } libvterm-dev" -- on compiler verify
 for header in "${headers[@]}"; do install -D -m 644 /dev/null "$scratch/headers/$header"; done
-expect 2 "Debian's names): libvterm-dev" -- on compiler verify
+expect 2 "missing: libvterm-dev" -- on compiler verify
 expect 0 "hint 01" "!missing" -- on compiler hint 01
 install -m 644 /dev/null "$scratch/headers/vterm.h"
 expect 0 "verify" "!missing" -- on compiler verify
@@ -88,6 +105,14 @@ expect 2 "closed/build/dev cannot be written to: copy the course" "!cannot creat
 
 # an old CMake
 machine old-cmake "$root" "apt-get=$note" 'cmake=echo cmake version 3.22.1' 'ninja=:' 'c++=:' 'g++=:'
-expect 2 "CMake 3.22 is installed, but 3.25 or newer is needed" -- on old-cmake
+expect 2 "CMake 3.22 is installed, but 3.25 or newer is needed" "$container" -- on old-cmake
+
+# one at a time: another ./learn is named only where there is one
+machine locked "$root" "c++=$compiler" "g++=$compiler" 'cmake=echo cmake version 3.25.1' "flock=exec $(type -P flock) \"\$@\"" \
+  "ninja=$(type -P ln) -sf $(type -P echo) \"\$2/\$3\""
+expect 0 "list" "!another ./learn" -- on locked list
+flock "$scratch/course/build/dev/tool.lock" sleep 2 &
+sleep 0.2
+expect 0 "list" "Waiting for another ./learn, which is building the tool" -- on locked list
 
 finish

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 namespace attn::learn {
@@ -21,6 +23,17 @@ const std::vector<FileSystem> file_systems = {
     {0xFE534D42, "SMB", false},      {0x517B, "SMB", false},        {0x01021997, "9p", false},
     {0x65735546, "FUSE", false},     {0x786F4256, "vboxsf", false}, {0xBACBACBC, "vmhgfs", false},
     {0x00C36400, "Ceph", false},     {0x5346414F, "AFS", false},    {0x0BD00BD0, "Lustre", false}};
+
+/// What another system calls one of Debian's packages: a column of tools/packages.txt; Debian's name if it has no row.
+std::string name_elsewhere(const std::string& package, std::size_t column) {
+  std::ifstream in(ATTN_PACKAGES);
+  for (std::string row; std::getline(in, row);) {
+    std::istringstream columns(row);
+    const std::vector<std::string> names{std::istream_iterator<std::string>(columns), {}};
+    if (names.size() > column && names.front() == package) return names[column];
+  }
+  return package;
+}
 
 }  // namespace
 
@@ -43,10 +56,10 @@ fs::path find_program(const std::string& name) {
 }
 
 std::string install(const std::string& package) {
-  if (find_program("apt-get").empty()) {
-    return "with this system's package manager, install what Debian calls " + package;
-  }
-  return as_root("apt-get install " + package);
+  if (!find_program("apt-get").empty()) return as_root("apt-get install " + package);
+  if (!find_program("dnf").empty()) return as_root("dnf install " + name_elsewhere(package, 1));
+  if (!find_program("pacman").empty()) return as_root("pacman -S --needed " + name_elsewhere(package, 2));
+  return "with this system's package manager, install what Debian calls " + package;
 }
 
 std::string as_root(const std::string& line) {
