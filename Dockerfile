@@ -1,0 +1,14 @@
+# The course on Debian 13, built, for machines without Linux: `docker compose run --rm learn` starts it.
+FROM debian:13 AS machine
+ENV LANG=C.UTF-8 EDITOR=nano
+WORKDIR /course
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates clangd git lld nano \
+ && rm -rf /var/lib/apt/lists/*
+COPY tools/packages.txt tools/setup.sh tools/
+RUN . tools/setup.sh && require_packages dev
+RUN git config --system --add safe.directory '*'
+
+FROM machine
+COPY . .
+RUN ./learn list && ninja -C build/dev lessons
+ENTRYPOINT ["./learn"]
