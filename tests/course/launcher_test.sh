@@ -85,15 +85,15 @@ expect 0 "verify" "!missing" -- on compiler verify
 
 # a path that CMake cannot work in is named before anything is done there; others are fine
 for odd in 'a[b' 'a]b' 'a"b' 'a#b' 'a;b' 'a\b' $'a\nb'; do
-  mkdir "$scratch/$odd"
-  cp "$course/learn" "$scratch/$odd/"
+  cp -r "$scratch/course" "$scratch/$odd"
+  rm -rf "$scratch/$odd/build"
   PATH=$scratch/no-apt:$scratch/bare expect 2 "CMake cannot work in a folder of this name: " "may not have any of" "!missing" \
     -- "$scratch/$odd/learn"
   expect 1 -- test -e "$scratch/$odd/build"
 done
+# shellcheck disable=SC2016 # a dollar sign is meant
 for fine in "a b" "a'b" "a注b" 'a$b'; do
-  mkdir "$scratch/$fine"
-  cp "$course/learn" "$scratch/$fine/"
+  cp -r "$scratch/course" "$scratch/$fine"
   PATH=$scratch/no-apt:$scratch/bare expect 2 "missing" "!CMake cannot" -- "$scratch/$fine/learn"
 done
 
