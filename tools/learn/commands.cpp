@@ -290,7 +290,11 @@ int hint(Course& course, const std::string& topic, std::size_t level) {
     throw std::invalid_argument("lesson " + lesson.title() + " has no task " + wanted);
   }
   say(course, "Hints for " + lesson.title() + ", level " + std::to_string(level) + " of 3");
-  for (const auto& task : tasks) say(course, "\n" + task.id + " " + task.title + "\n" + task.levels.at(level - 1));
+  for (const auto& task : tasks) {
+    say(course, "\n" + task.id + " " + task.title);
+    const std::string& text = task.levels.at(level - 1);
+    say(course, course.style.columns > 0 ? paragraphs_of(text) : lines_of(text));  // a terminal wraps them to its width
+  }
   note_hint(course.store, lesson, static_cast<int>(level));
   if (level == 3) return exit_passed;
   say(course, "\nMore, for one task: ./learn hint " + tasks.front().id + " --level " + std::to_string(level + 1));
