@@ -354,8 +354,8 @@ TEST(Terminal, RejectsWhatItCannotStart) {
   rejects({"true"}, small(0, 80), "0 x 80, expected 1 x 1");
   rejects({"true"}, small(25, -1), "25 x -1, expected 1 x 1");
   Terminal::Options nowhere = small();
-  nowhere.directory = "/no/such/folder";
-  rejects({"true"}, nowhere, "directory is /no/such/folder");
+  nowhere.directory = "/proc/no/such/folder";
+  rejects({"true"}, nowhere, "directory is /proc/no/such/folder");
   Terminal terminal({"true"}, small());
   EXPECT_THAT([&] { terminal.resize(0, 80); }, ThrowsMessage<std::invalid_argument>(HasSubstr("0 x 80, expected")));
 }
