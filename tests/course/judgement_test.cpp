@@ -30,6 +30,7 @@ class Judged : public ::testing::Test {
     put(lesson.test_file(), "TEST(Sums, Add) {}\n\n  TEST( is not one\nTEST(Sums, Merge) {}\n");
     put(lesson.mistakes_file(), R"({"mistakes": []})");
     put(programs / "build.ninja", "build lesson_42: phony\nbuild solution_42_test: phony\n");
+    put(programs / "CMakeCache.txt", "\nCMAKE_HOME_DIRECTORY:INTERNAL=.\n");
   }
 
   void write_program(const std::string& name, const std::string& script) const {
