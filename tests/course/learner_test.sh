@@ -107,9 +107,10 @@ try() { sed "${forward}$1  const arma::cube Q = query_proj(X);#" "$right" >"$les
 try 'volatile int* nowhere = nullptr; *nowhere = 1;'
 expect 1 "crashed: segmentation fault" "also failing" "of $total checks passed" "where   $lesson" -- learn check 01
 try 'for (volatile bool on = true; on;) {}'
+ninja -C build/dev lesson_01 >/dev/null # how long that takes is not the question
 before=$SECONDS
-expect 1 "stopped after 2 s of computing" "of $total checks passed" "!: 0 of $total" -- timeout 30 "$tool" --root "$copy" check 01
-[ $((SECONDS - before)) -le 20 ] || { echo "a loop took $((SECONDS - before)) s"; failures=$((failures + 1)); }
+expect 1 "stopped after 2 s of computing" "of $total checks passed" "!: 0 of $total" -- timeout 120 "$tool" --root "$copy" check 01
+[ $((SECONDS - before)) -le 60 ] || { echo "a loop took $((SECONDS - before)) s"; failures=$((failures + 1)); }
 try 'throw 42;'
 expect 1 "threw   something that is not a std::exception" -- learn check 01
 try 'for (int i = 0; i < 300000; ++i) std::cout << "much ado about nothing\\n";'
