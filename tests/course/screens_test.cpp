@@ -217,8 +217,6 @@ void walk_through_lessons(Answers answers) {
     if (::testing::Test::HasFatalFailure()) return;
     typist.press_all({"e", "n"});
   }
-  typist.press("c", "Esc goes back.");
-  typist.at_every_width([&] { typist.press_all(scrolling); });
   typist.terminal().type("q");
   EXPECT_EQ(typist.terminal().wait_for_exit(patience), 0) << typist.terminal();
 }
