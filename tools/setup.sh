@@ -121,7 +121,7 @@ install_packages() {
     fi
   fi
   say "Installing: $*"
-  apt_log=$(mktemp)
+  apt_log=$(mktemp 2>/dev/null || mktemp -p /tmp) # TMPDIR may be missing
   if ! { $sudo apt-get update && $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; } \
     >"$apt_log" 2>&1 </dev/null; then
     tail -n 15 "$apt_log" >&2
