@@ -228,11 +228,12 @@ class Scripts : public Job {
  public:
   Scripts(std::vector<std::string> scripts, std::filesystem::path folder)
       : scripts_(std::move(scripts)), folder_(std::move(folder)) {
-    go_on();
+    begin();
   }
   int last_code = -1;
 
  private:
+  void begin() override { go_on(); }
   void next(const Process& ended) override {
     last_code = ended.exit_code();
     if (last_code == 0 && done_ < scripts_.size()) go_on();

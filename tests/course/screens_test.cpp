@@ -79,6 +79,7 @@ class Course {
       throw std::runtime_error("the course could not be copied");
     }
     put(root_ / "build/dev/build.ninja", "");
+    put(root_ / "build/dev/CMakeCache.txt", "\nCMAKE_HOME_DIRECTORY:INTERNAL=.\n");
     put(root_ / "bin/ninja", R"(#!/bin/sh -eu
 # ninja -C FOLDER TARGET   makes the target a link to a program that is built already
 program=$3

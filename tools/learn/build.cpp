@@ -78,7 +78,10 @@ std::string BuildSteps::complaint(const std::string& output) const {
 Built build(const fs::path& root, const std::string& preset, const std::string& target) {
   BuildSteps steps(root, preset, target);
   const fs::path log = root / "build" / preset / ("build-" + target + ".log");
-  while (!steps.command().empty()) steps.ended(run(steps.command(), root, log), course::read_file(log));
+  while (!steps.command().empty()) {
+    const int exit_code = run(steps.command(), root, log);
+    steps.ended(exit_code, course::read_file(log));
+  }
   const std::string output = course::read_file(log);
   return {steps.ok(), steps.ok() ? without_build_noise(output) : steps.complaint(output)};
 }
