@@ -4,7 +4,7 @@
 //   naive         lesson 07: separate projections, double
 //   fused         lesson 08: one projection, double
 //   flash         lesson 19, readable, float
-//   flash_fast    lesson 19's quick kernels, float
+//   flash_fast    lesson 19's fast kernels, float
 //   learners      your lesson 19, in place of the readable one
 //
 // Shares of sgemm's rate are of single precision, also for those that compute in double.

@@ -9,6 +9,9 @@ const E = 512;
 let folder, session, input;
 
 const peer = {
+  async version() {
+    return ort.env.versions.node;
+  },
   async load(where, batch, length, threads) {
     folder = where;
     session = await ort.InferenceSession.create(path.join(folder, 'layer.onnx'), {

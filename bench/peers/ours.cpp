@@ -1,6 +1,7 @@
 // The course's layers as one of the peers that bench/peers/run compares. All peers answer the same commands on standard
 // input, each with one line:
 //
+//   version                   of what it measures                             -> a few words
 //   load FOLDER B L THREADS   reads weights and input                          -> "ready"
 //   write NAME                computes once, and writes FOLDER/NAME            -> "written"
 //   time N                    computes N times                                 -> seconds
@@ -24,7 +25,10 @@
 #include "attn/multi_head_attention.hpp"
 #include "measuring.hpp"
 
-extern "C" void openblas_set_num_threads(int threads);
+extern "C" {
+void openblas_set_num_threads(int threads);
+char* openblas_get_config();
+}
 
 namespace attn::bench {
 namespace {
@@ -121,6 +125,7 @@ class Peer {
     uword B = 0, L = 0;
     int number = 0;
     words >> command;
+    if (command == "version") return version();
     if (command == "make" && words >> folder_ >> B >> L) return make(folder_, B, L), "made";
     if (command == "load" && words >> folder_ >> B >> L >> number) return load(B, L, number), "ready";
     if (command == "write" && words >> name && layer_) return write(name), "written";
@@ -130,6 +135,19 @@ class Peer {
   }
 
  private:
+  /// "GCC 12.2.0, OpenBLAS 0.3.21"
+  static std::string version() {
+#ifdef __clang__
+    const std::string compiler = "Clang " __clang_version__;
+#else
+    const std::string compiler = "GCC " __VERSION__;
+#endif
+    std::istringstream blas(openblas_get_config());  // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
+    std::string name, number;
+    blas >> name >> number;
+    return compiler + ", " + name + " " + number;
+  }
+
   void load(uword B, uword L, int threads) {
     omp_set_num_threads(threads);
     openblas_set_num_threads(threads);

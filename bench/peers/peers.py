@@ -1,5 +1,6 @@
-"""Compares the course's quick attention layer with PyTorch and ONNX Runtime: the same whole layer, in float32, with the same
-number of threads, in turns. First the results must agree to 1e-4. Prints a table, and writes it into docs/measurements.md.
+"""Compares the course's fast attention layer with PyTorch and ONNX Runtime: the same whole layer, in float32, with the same
+number of threads, in turns. First the results must agree to 1e-4. Each peer runs with the settings that are fastest for it
+at that size. Prints a table, and writes it into docs/measurements.md, in this system's place.
 
     bench/run peers [--threads 2] [--rounds 9] [--sizes 1x128 8x128] [--print-only]
 """
@@ -13,7 +14,6 @@ import turns
 from turns import E, H, MIB
 
 SIZES = ["1x128", "8x128", "10x60", "1x1024", "1x4096", "1x16384"]
-BEGIN, END = "<!-- bench/run peers: begin -->\n", "<!-- bench/run peers: end -->\n"
 
 
 def flops(batch, length):
@@ -27,11 +27,9 @@ def spread(values, digits=2):
 def start_others(folder, size, arguments, missing):
     """The other peers that are there, after their results were compared with ours."""
     others = []
-    for start in (turns.pytorch, turns.onnx_runtime):
+    for starts in turns.OTHERS.values():
         try:
-            peer = start(folder)
-            turns.loaded(peer, folder, *size, arguments.threads)
-            peer.growth = peer.first_forward()[1]
+            peer = turns.fastest(starts, folder, *size, arguments.threads)
             peer.ask("write theirs.out")
         except turns.Missing as reason:
             missing.add(str(reason))
@@ -43,7 +41,7 @@ def start_others(folder, size, arguments, missing):
     return others
 
 
-def measure(folder, batch, length, arguments, missing):
+def measure(folder, batch, length, arguments, missing, versions):
     us = turns.ours()
     us.ask(f"make {folder} {batch} {length}")
     us.close()
@@ -51,21 +49,28 @@ def measure(folder, batch, length, arguments, missing):
     us.growth = us.first_forward()[1]
     us.ask("write ours.out")
     others = start_others(folder, (batch, length), arguments, missing)
+    versions.update((peer.name, peer.version) for peer in (us, *others))
 
     sgemm = []
     taken = turns.take_turns([us, *others], arguments.rounds, arguments.seconds,
                              lambda: sgemm.append(float(us.ask(f"sgemm {arguments.threads}"))))
-    row = {"B x L": f"{batch} x {length}", "ours, ms": spread([s * 1e3 for s in taken[us]])}
+    ratios = {peer: [theirs / mine for theirs, mine in zip(taken[peer], taken[us])] for peer in others}
+    time = {"B x L": f"{batch} x {length}", "ours, ms": spread([s * 1e3 for s in taken[us]])}
     for peer in others:
-        row[f"{peer.name}, ms"] = spread([s * 1e3 for s in taken[peer]])
-        row[f"{peer.name} / ours"] = spread([theirs / mine for theirs, mine in zip(taken[peer], taken[us])])
-    row["GFLOP/s"] = f"{statistics.median(flops(batch, length) / s for s in taken[us]) * 1e-9:.0f}"
-    row["of sgemm's rate"] = spread([100 * flops(batch, length) / s / rate for s, rate in zip(taken[us], sgemm)], 0) + " %"
+        time[f"{peer.name}, ms"] = spread([s * 1e3 for s in taken[peer]]) + (f", {peer.setting}" if peer.setting else "")
+        time[f"{peer.name} / ours"] = spread(ratios[peer])
     output = batch * length * E * 4
+    more = {"B x L": f"{batch} x {length}"}
+    more["ours, GFLOP/s"] = f"{statistics.median(flops(batch, length) / s for s in taken[us]) * 1e-9:.0f}"
+    more["of sgemm's rate"] = spread([100 * flops(batch, length) / s / rate for s, rate in zip(taken[us], sgemm)], 0) + " %"
     for peer in (us, *others):
-        row[f"memory, {peer.name}, MiB"] = f"{max(0, peer.growth - output) / MIB:.0f}"
+        more[f"memory, {peer.name}, MiB"] = f"{max(0, peer.growth - output) / MIB:.0f}"
         peer.close()
-    return row
+    best = {}
+    for peer in others:
+        library = "PyTorch" if peer.name.startswith("PyTorch") else peer.name
+        best[library] = min(statistics.median(ratios[peer]), best.get(library, float("inf")))
+    return time, more, best
 
 
 def table(rows):
@@ -74,12 +79,20 @@ def table(rows):
     return "\n".join(lines + ["| " + " | ".join(row.get(column, "-") for column in columns) + " |" for row in rows]) + "\n"
 
 
-def write_down(text):
+def summary(ratios):
+    """Of the medians of all sizes the smallest, against the faster of a library's ways."""
+    least = {library: min(best[library] for best in ratios if library in best) for best in ratios for library in best}
+    return "At every size at least " + " and ".join(f"{ratio:.2f} times as fast as {library}"
+                                                    for library, ratio in least.items()) + " at its best (medians).\n"
+
+
+def write_down(system, text):
     path = turns.ROOT / "docs/measurements.md"
     page = path.read_text()
-    if BEGIN not in page or END not in page:
-        raise SystemExit(f"{path} has no lines\n{BEGIN}{END}to write the table between")
-    path.write_text(page[: page.index(BEGIN) + len(BEGIN)] + text + page[page.index(END):])
+    begin, end = (f"<!-- bench/run peers, {system}: {part} -->\n" for part in ("begin", "end"))
+    if begin not in page or end not in page:
+        raise SystemExit(f"{path} has no lines\n{begin}{end}to write the table between")
+    path.write_text(page[: page.index(begin) + len(begin)] + text + page[page.index(end):])
 
 
 def main():
@@ -92,17 +105,23 @@ def main():
     arguments = parser.parse_args()
     if arguments.rounds < 7 and not arguments.print_only:
         parser.error("at least 7 rounds, for a median that is written down")
-    rows, missing = [], set()
+    rows, missing, versions = [], set(), {}
     with tempfile.TemporaryDirectory() as folder:
         for size in arguments.sizes:
             batch, length = map(int, size.split("x"))
-            rows.append(measure(pathlib.Path(folder), batch, length, arguments, missing))
-            print(", ".join(f"{name}: {value}" for name, value in rows[-1].items()), flush=True)
-    text = f"E = {E}, H = {H}, {arguments.threads} threads; medians of {arguments.rounds}, in brackets smallest and largest.\n\n"
-    text += table(rows) + "".join(f"\nMissing: {reason}\n" for reason in sorted(missing))
+            rows.append(measure(pathlib.Path(folder), batch, length, arguments, missing, versions))
+            for part in rows[-1][:2]:
+                print(", ".join(f"{name}: {value}" for name, value in part.items()), flush=True)
+    times, more, ratios = zip(*rows)
+    system, processor = turns.surroundings()
+    text = f"{system}, {processor}; {arguments.threads} threads; E = {E}, H = {H}. "
+    text += "; ".join(f"{name}: {version}" for name, version in versions.items()) + ". "
+    text += f"Medians of {arguments.rounds}, in brackets smallest and largest.\n\n"
+    text += table(times) + "\n" + table(more) + "\n" + summary(ratios)
+    text += "".join(f"\nMissing: {reason}\n" for reason in sorted(missing))
     print("\n" + text)
     if not arguments.print_only:
-        write_down(text)
+        write_down(system, text)
 
 
 main()

@@ -1,4 +1,4 @@
-"""What peers.py and plot.py share: peers as processes that answer commands (ours.cpp says which), and taking turns."""
+"""What peers.py and plot.py share: peers as processes that answer commands (ours.cpp lists them), and taking turns."""
 
 import array
 import os
@@ -18,11 +18,15 @@ class Missing(Exception):
 
 
 class Peer:
-    def __init__(self, name, command, environment=None):
+    """`setting` is what was set for it, in words: "" for nothing."""
+
+    def __init__(self, name, command, environment=None, setting=""):
         self.name = name
+        self.setting = setting
         self.log = open(BUILD / f"{name.replace(' ', '_')}.log", "w")
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True,
                                         env={**os.environ, **(environment or {})})
+        self.version = self.ask("version")
 
     def ask(self, command):
         try:
@@ -32,7 +36,7 @@ class Peer:
         except BrokenPipeError:
             answer = ""
         if not answer or answer.startswith("error:"):
-            raise Missing(f"{self.name}: {answer or 'it ended; see ' + self.log.name}")
+            raise Missing(f"{self.name}: {answer.removeprefix('error: ') or 'it ended; see ' + self.log.name}")
         return answer
 
     def seconds(self, times):
@@ -61,8 +65,19 @@ def ours(kind="fast"):
     return Peer("ours" if kind == "fast" else kind, [BUILD / "bench/bench_peer_ours", kind])
 
 
-def pytorch(folder):
-    return Peer("PyTorch", ["/usr/bin/python3", HERE / "pytorch_peer.py"])
+def blas_settings():
+    """What decides how PyTorch's own threads and OpenBLAS's get on, in words: no choice is the fastest for all sizes."""
+    settings = {"": {}, "one BLAS thread": {"OPENBLAS_NUM_THREADS": "1"}}
+    for library in sorted(pathlib.Path("/usr/lib").glob("*/openblas-openmp")):  # it shares PyTorch's threads
+        settings["OpenBLAS with OpenMP"] = {"LD_LIBRARY_PATH": str(library)}
+    return settings
+
+
+def pytorch(kind, name):
+    def start(setting, environment):
+        return Peer(name, ["/usr/bin/python3", HERE / "pytorch_peer.py", kind], environment, setting)
+
+    return [lambda _, s=setting, e=environment: start(s, e) for setting, environment in blas_settings().items()]
 
 
 def onnx_runtime(folder):
@@ -72,9 +87,39 @@ def onnx_runtime(folder):
     return Peer("ONNX Runtime", ["node", HERE / "onnxruntime_peer.js"], {"NODE_PATH": str(BUILD / "peers/node_modules")})
 
 
+# The other peers, and the ways to start each in a folder with the layer's weights. The fastest is what counts.
+OTHERS = {"PyTorch nn.MultiheadAttention": pytorch("mha", "PyTorch nn.MultiheadAttention"),
+          "PyTorch SDPA": pytorch("sdpa", "PyTorch SDPA"),
+          "ONNX Runtime": [onnx_runtime]}
+
+
 def loaded(peer, folder, batch, length, threads):
     peer.ask(f"load {folder} {batch} {length} {threads}")
     return peer
+
+
+def fastest(starts, folder, batch, length, threads):
+    """The peer that computes this size soonest, loaded. Its `growth` is the memory that its first forward took."""
+    best = None
+    for start in starts:
+        peer = loaded(start(folder), folder, batch, length, threads)
+        first, peer.growth = peer.first_forward()
+        peer.once = first if first > 2 else min(peer.seconds(max(1, round(0.1 / first))) for _ in range(3))
+        best, slower = (peer, best) if best is None or peer.once < best.once else (best, peer)
+        if slower:
+            slower.close()
+    return best
+
+
+def surroundings():
+    """The system and the processor: "Debian GNU/Linux 12, Intel(R) Xeon(R) CPU, with AVX-512"."""
+    system = dict(line.split("=", 1) for line in pathlib.Path("/etc/os-release").read_text().splitlines() if "=" in line)
+    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    processor = {line.split(":")[0].strip(): line.split(":", 1)[1].strip() for line in lines if ":" in line}
+    registers = next((name for flag, name in (("avx512f", "AVX-512"), ("avx2", "AVX2"))
+                      if flag in processor.get("flags", "").split()), "neither AVX-512 nor AVX2")
+    name, version = (system.get(key, "").strip('"') for key in ("NAME", "VERSION_ID"))
+    return f"{name} {version}", f"{processor.get('model name', 'processor unknown')} with {registers}"
 
 
 def floats(path):
