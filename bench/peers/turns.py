@@ -11,6 +11,8 @@ BUILD = ROOT / "build/bench"
 HERE = ROOT / "bench/peers"
 E, H = 512, 8
 MIB = 1 << 20
+# Without a choice of OpenBLAS's kernels, which could only make the peers that use them slower.
+SURROUNDINGS = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
 
 
 class Missing(Exception):
@@ -25,7 +27,7 @@ class Peer:
         self.setting = setting
         self.log = open(BUILD / f"{name.replace(' ', '_')}.log", "w")
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True,
-                                        env={**os.environ, **(environment or {})})
+                                        env={**SURROUNDINGS, **(environment or {})})
         self.version = self.ask("version")
 
     def ask(self, command):
