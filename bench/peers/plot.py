@@ -65,7 +65,7 @@ def draw(points, versions, threads):
         axes.set(xscale="log", yscale="log", xlabel="L", title=title, xticks=LENGTHS, xticklabels=LENGTHS)
         axes.minorticks_off()
         axes.grid(alpha=0.3)
-    time.legend()
+    time.legend(loc="lower right", fontsize=8)
     figure.suptitle(f"One layer of self-attention: E = {turns.E}, H = {turns.H}, B = 1, {threads} threads\n"
                     + ", ".join((*turns.surroundings(), versions[FAST])), fontsize=10)
     figure.savefig(turns.ROOT / "docs/attention.svg", metadata={"Date": None})
