@@ -68,7 +68,7 @@ def ours(kind="fast"):
 
 
 def blas_settings():
-    """What decides how PyTorch's own threads and OpenBLAS's get on, in words: no choice is the fastest for all sizes."""
+    """What decides how PyTorch's own threads and OpenBLAS's get on, in words. Which one is the fastest may depend on the machine."""
     settings = {"": {}, "one BLAS thread": {"OPENBLAS_NUM_THREADS": "1"}}
     for library in sorted(pathlib.Path("/usr/lib").glob("*/openblas-openmp")):  # it shares PyTorch's threads
         settings["OpenBLAS with OpenMP"] = {"LD_LIBRARY_PATH": str(library)}

@@ -44,9 +44,8 @@ FusedMultiHeadAttention fuse(const MultiHeadAttention& separate);
 ///   joined(x) = [layers[0](x) | layers[1](x) | ...]
 ///
 /// @param layers (in x out_i) each; all with a bias, or all without, and then the result has none
-/// @throws std::invalid_argument naming layers, when there is none, when the widths of their inputs differ, or when
-/// only
-///         some have a bias.
+/// @throws std::invalid_argument naming layers, when there is none, when the widths of their inputs differ, or
+///         when only some have a bias.
 Linear join_columns(const std::vector<Linear>& layers);
 
 /// One layer in place of two, one after the other: composed(x) = second(first(x)). Without a bias when neither has one.

@@ -55,9 +55,8 @@ class GroupedQueryAttention {
 /// @param num_kv_heads     G
 /// @param head_dim         D
 /// @param bytes_per_number 2 for 16-bit numbers
-/// @throws std::invalid_argument naming the argument that is zero. The result must be below 2^64: an implementation
-/// need
-///         not check that.
+/// @throws std::invalid_argument naming the argument that is zero. The result must be below 2^64, which an
+///         implementation need not check.
 arma::uword kv_bytes_per_token(arma::uword num_layers, arma::uword num_kv_heads, arma::uword head_dim,
                                arma::uword bytes_per_number);
 
