@@ -1,6 +1,6 @@
 # add_lesson(NN_name [NOT_IN_CTEST] [OWN_HEADER] [REQUIRES NN_name...])
 #
-# Makes of lessons/NN_name, solutions/NN_name and tests/NN_name_test.cpp, below the current folder:
+# Makes of lessons/NN_name, solutions/NN_name and tests/NN_name/checks.cpp, below the current folder:
 #
 #   solution_NN        the reference as a library; part of the library `attn`
 #   lesson_NN          the checks linked with the learner's files
@@ -12,7 +12,7 @@
 # solutions this one is built on: never the learner's own earlier files, so that lessons can be done in any order.
 #
 # OWN_HEADER: the learner writes a whole class in a header of the lesson's own, lessons/NN_name/*.hpp. The checks see it
-# through tests/NN_name_adapter.cpp, the only file that is compiled with the learner's header (tests/support/interview.hpp).
+# through tests/NN_name/adapter.cpp, the only file that is compiled with the learner's header (tools/judge/blank_class.hpp).
 #
 # NOT_IN_CTEST builds a lesson without making it part of the course: the tests of the gate plant such lessons.
 #
@@ -30,18 +30,18 @@ function(add_lesson name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "NOT_IN_CTEST;OWN_HEADER" "" "REQUIRES")
   string(REGEX MATCH "^[0-9][0-9]" number ${name})
   set(root ${CMAKE_CURRENT_SOURCE_DIR})
-  set(test_source ${root}/tests/${name}_test.cpp)
+  set(test_source ${root}/tests/${name}/checks.cpp)
   set(adapter)
   set(pattern *.cpp)
   if(arg_OWN_HEADER)
-    set(adapter ${root}/tests/${name}_adapter.cpp)
+    set(adapter ${root}/tests/${name}/adapter.cpp)
     set(pattern *.hpp)
   endif()
   file(GLOB stubs ${root}/lessons/${name}/${pattern})
   file(GLOB solutions ${root}/solutions/${name}/${pattern})
   if(NOT number OR NOT stubs OR NOT solutions OR NOT EXISTS ${test_source})
     message(FATAL_ERROR "add_lesson(${name}): expected a name like 07_heads, stubs in lessons/${name}/${pattern}, "
-                        "solutions in solutions/${name}/${pattern} and the checks in tests/${name}_test.cpp")
+                        "solutions in solutions/${name}/${pattern} and the checks in tests/${name}/checks.cpp")
   endif()
   set(required)
   foreach(lesson IN LISTS arg_REQUIRES)
@@ -63,7 +63,7 @@ function(add_lesson name)
   endif()
 
   add_library(checks_${number} OBJECT ${test_source})
-  target_link_libraries(checks_${number} PRIVATE attn_test_support attn_warnings)
+  target_link_libraries(checks_${number} PRIVATE attn_judge attn_warnings)
   target_precompile_headers(checks_${number} REUSE_FROM ${ATTN_TESTS_PCH})
 
   _attn_compile_again_when_changed("${stubs}" lesson_${number})
@@ -78,7 +78,7 @@ function(add_lesson name)
   set_target_properties(interview_${number} PROPERTIES EXCLUDE_FROM_ALL ON)
 
   add_executable(solution_${number}_test ${adapter} $<TARGET_OBJECTS:checks_${number}>)
-  target_link_libraries(solution_${number}_test PRIVATE solution_${number} attn_test_main)
+  target_link_libraries(solution_${number}_test PRIVATE solution_${number} attn_checks_main)
   if(arg_OWN_HEADER)
     if(CMAKE_CXX_COMPILER_ID STREQUAL GNU) # its sentences about missing names, without the macro's lines
       set_source_files_properties(${adapter} PROPERTIES COMPILE_OPTIONS -ftrack-macro-expansion=0)
@@ -125,7 +125,7 @@ endfunction()
 # A learner's files, linked with the checks of the lesson that add_lesson() is about.
 function(_attn_add_learners_program target files)
   add_executable(${target} ${files} ${adapter} $<TARGET_OBJECTS:checks_${number}>)
-  target_link_libraries(${target} PRIVATE attn_test_main ${required} attn_learner_warnings)
+  target_link_libraries(${target} PRIVATE attn_checks_main ${required} attn_learner_warnings)
   target_precompile_headers(${target} REUSE_FROM attn_pch)
   if(adapter) # it includes the learner's header
     list(GET files 0 first)
@@ -167,7 +167,7 @@ endfunction()
 
 # The gate's promises about one lesson (tools/learn/gate.hpp says what each one judges).
 function(_attn_register_gate name number root)
-  set(gate course_gate --root ${root})
+  set(gate gate --root ${root})
   add_test(NAME stub.${name} COMMAND ${gate} stub ${name} --program $<TARGET_FILE:lesson_${number}>)
   if(ATTN_MISTAKES) # files are judged once, and not with every compiler
     add_test(NAME golden.${name} COMMAND ${gate} golden ${name})

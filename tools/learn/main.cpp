@@ -9,12 +9,12 @@
 #include <optional>
 #include <string>
 
-#include "learn/commands.hpp"
-#include "learn/doctor.hpp"
-#include "learn/interview.hpp"
-#include "learn/process.hpp"
-#include "learn/review.hpp"
-#include "learn/watch.hpp"
+#include "judge/process.hpp"
+#include "learn/commands/commands.hpp"
+#include "learn/commands/doctor.hpp"
+#include "learn/screens/interview.hpp"
+#include "learn/screens/review.hpp"
+#include "learn/screens/watch.hpp"
 
 namespace {
 
@@ -99,7 +99,7 @@ void add_commands(CLI::App& app, Arguments& given, std::function<int(Course&)>& 
       [](Course& c) { return doctor(c.root, std::cout); });
   add("version", "the version of the course", [](Course& c) { return version(c); });
   add("verify", "for authors: prove every promise of the course", [](Course& c) {
-    return attn::learn::run({(c.root / "learn").string(), "verify"}, c.root);
+    return attn::judge::run({(c.root / "learn").string(), "verify"}, c.root);
   });  // it knows how
 }
 

@@ -1,0 +1,881 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <armadillo>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "attn/dropout.hpp"
+#include "attn/self_attention_v3.hpp"
+#include "judge/golden.hpp"
+#include "judge/matchers.hpp"
+#include "judge/oracles.hpp"
+#include "judge/speed.hpp"
+
+namespace attn::judge {
+namespace {
+
+const double nan = std::numeric_limits<double>::quiet_NaN();
+const double infinity = std::numeric_limits<double>::infinity();
+
+/// Whether `count` fits n numbers that are each 1 with probability q, every one on its own: within six standard
+/// deviations, √(n q (1 - q)), of n q. Right code falls outside once in five hundred million times; and here the checks
+/// set the seed, so that what passes once passes always.
+bool plausible(arma::uword count, arma::uword n, double q) {
+  const double size = static_cast<double>(n);
+  return std::abs(static_cast<double>(count) - size * q) <= 6 * std::sqrt(size * q * (1 - q));
+}
+
+std::string share_text(arma::uword count, arma::uword n) {
+  const double share = static_cast<double>(count) / static_cast<double>(n);
+  return std::to_string(count) + " of " + std::to_string(n) + " (" + std::to_string(share) + ")";
+}
+
+arma::uword ones_in(const Mask& mask) { return arma::accu(mask != 0); }
+
+bool same(const Mask& a, const Mask& b) { return arma::size(a) == arma::size(b) && arma::accu(a != b) == 0; }
+
+bool same(const arma::cube& a, const arma::cube& b) {
+  return arma::size(a) == arma::size(b) && arma::accu(a != b) == 0;
+}
+
+/// Whether the call throws nothing.
+bool accepted(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const NotWritten&) {
+    throw;
+  } catch (const std::exception&) {
+    return false;
+  }
+  return true;
+}
+
+// -------------------------------------------------------------------------------------------- the constructor, 04.1
+
+TEST(DropoutConstructor, RemembersItsProbability) {
+  for (const double p : {0.0, 0.1, 0.75}) {
+    const Dropout dropout(p);
+    EXPECT_THAT(arma::mat(1, 1, arma::fill::value(dropout.p())), IsNear(arma::mat(1, 1, arma::fill::value(p))))
+        << note("p() must give what the constructor was given");
+    EXPECT_TRUE(dropout.training()) << diagnosis_mark << line("value", "a new Dropout is not training");
+  }
+}
+
+TEST(DropoutConstructor, RejectsWhatIsNoProbabilityBelowOne) {
+  EXPECT_FALSE(accepted([] { Dropout(-0.1); }) && accepted([] { Dropout(1.5); }))
+      << diagnosis_mark << line("value", "Dropout(-0.1) and Dropout(1.5) are made without complaint")
+      << likely_mistake("p_not_checked");
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"-0.1"}), [] { Dropout(-0.1); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1.5"}), [] { Dropout(1.5); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {}), [] { Dropout(-1e-9); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"inf"}), [] { Dropout dropout(infinity); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"inf"}), [] { Dropout(-infinity); });
+}
+
+TEST(DropoutConstructor, RejectsAProbabilityOfOne) {
+  EXPECT_FALSE(accepted([] { Dropout(1.0); }))
+      << diagnosis_mark << line("value", "Dropout(1.0) is made without complaint") << likely_mistake("one_accepted");
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1"}), [] { Dropout(1.0); });
+}
+
+TEST(DropoutConstructor, RejectsNaN) {
+  EXPECT_FALSE(accepted([] { Dropout dropout(nan); }))
+      << diagnosis_mark << line("value", "Dropout(NaN) is made without complaint") << likely_mistake("nan_accepted");
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"nan"}), [] { Dropout dropout(nan); });
+}
+
+// ------------------------------------------------------------------------------------------ with a given mask, 04.2
+
+TEST(DropoutApply, KeepsTheShape) {
+  const arma::cube x(4, 3, 2, arma::fill::randn);
+  EXPECT_THAT(Dropout::apply(x, Mask(4, 3, 2, arma::fill::ones), 0.3), HasShape({{"L", 4}, {"E", 3}, {"B", 2}}));
+}
+
+TEST(DropoutApply, GivesTheTwoByTwoWorkedByHand) {
+  const GoldenCase golden = load_golden("dropout_by_hand");
+  arma::cube x(2, 2, 1);
+  x.slice(0) = {{2, -1}, {0.5, 4}};
+  Mask keep(2, 2, 1);
+  keep.slice(0) = {{1, 0}, {1, 1}};
+  EXPECT_THAT(Dropout::apply(x, keep, 0.2), Matches(golden.expected("output")));
+}
+
+TEST(DropoutApply, EqualsPyTorch) {
+  const GoldenCase golden = load_golden("dropout");
+  const double p = golden.rowvec("p")(0);
+  EXPECT_THAT(Dropout::apply(golden.cube("x"), golden.mask("keep"), p), Matches(golden.expected("output")));
+}
+
+TEST(DropoutApply, EqualsTheDefinitionForOtherSizes) {
+  arma::arma_rng::set_seed(4);
+  for (const arma::SizeCube size : {arma::SizeCube(3, 5, 2), arma::SizeCube(1, 1, 1), arma::SizeCube(70, 1, 3),
+                                    arma::SizeCube(1, 6, 4), arma::SizeCube(5, 4, 1)}) {
+    for (const double p : {0.0, 0.1, 0.5, 0.9}) {
+      const arma::cube x(size, arma::fill::randn);
+      const arma::cube chance(size, arma::fill::randu);
+      const Mask keep = chance > 0.4;  // not what p says: apply takes the mask as it is
+      arma::cube wanted(size);
+      for (arma::uword i = 0; i < x.n_elem; ++i) wanted(i) = keep(i) != 0 ? x(i) / (1 - p) : 0;
+      EXPECT_THAT(Dropout::apply(x, keep, p), IsNear(wanted)) << note("here p is " + std::to_string(p));
+    }
+  }
+}
+
+TEST(DropoutApply, ChangesNothingWhenAllAreKeptAndNoneIsDropped) {
+  const arma::cube x(4, 3, 2, arma::fill::randn);
+  EXPECT_THAT(Dropout::apply(x, Mask(4, 3, 2, arma::fill::ones), 0), IsNear(x));
+}
+
+TEST(DropoutApply, MakesZerosOfAllWhereNoneIsKept) {
+  const arma::cube x(4, 3, 2, arma::fill::randn);
+  EXPECT_THAT(Dropout::apply(x, Mask(4, 3, 2, arma::fill::zeros), 0.3), IsNear(arma::cube(4, 3, 2, arma::fill::zeros)));
+}
+
+TEST(DropoutApply, TakesEveryNumberButZeroAsKept) {
+  const GoldenCase golden = load_golden("dropout");
+  const arma::cube x = golden.cube("x");
+  const double p = golden.rowvec("p")(0);
+  const Mask keep = golden.mask("keep");
+  const arma::cube result = Dropout::apply(x, 3 * keep, p);
+  const arma::cube right = Dropout::apply(x, keep, p);
+  const bool multiplied = arma::approx_equal(result, 3 * right, "absdiff", 1e-10);
+  EXPECT_THAT(result, IsNear(right)) << (multiplied ? likely_mistake("multiplied_by_keep") : "")
+                                     << note("keep holds 3 in place of 1 here, which means kept, too");
+}
+
+TEST(DropoutApply, RejectsAMaskOfAnotherSize) {
+  const arma::cube x(4, 3, 2, arma::fill::randn);
+  const auto apply = [&](arma::uword rows, arma::uword cols, arma::uword slices) {
+    Dropout::apply(x, Mask(rows, cols, slices, arma::fill::zeros), 0.3);
+  };
+  EXPECT_FALSE(accepted([&] { apply(4, 3, 1); }))
+      << diagnosis_mark << line("value", "a keep of 4 x 3 x 1 is accepted for an x of 4 x 3 x 2")
+      << likely_mistake("keep_not_checked");
+  EXPECT_PRED_FORMAT1(RejectsArgument("keep", {"4 x 3 x 1", "4 x 3 x 2"}), [&] { apply(4, 3, 1); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("keep", {"4 x 3 x 5", "4 x 3 x 2"}), [&] { apply(4, 3, 5); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("keep", {"4 x 1 x 2", "4 x 3 x 2"}), [&] { apply(4, 1, 2); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("keep", {"1 x 3 x 2", "4 x 3 x 2"}), [&] { apply(1, 3, 2); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("keep", {"3 x 4 x 2", "4 x 3 x 2"}), [&] { apply(3, 4, 2); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("keep", {"5 x 6 x 7", "4 x 3 x 2"}), [&] { apply(5, 6, 7); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("keep", {"0 x 0 x 0", "4 x 3 x 2"}), [&] { apply(0, 0, 0); });
+}
+
+TEST(DropoutApply, RejectsWhatIsNoProbabilityBelowOne) {
+  const arma::cube x(4, 3, 2, arma::fill::randn);
+  const Mask keep(4, 3, 2, arma::fill::ones);
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"-0.1"}), [&] { Dropout::apply(x, keep, -0.1); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1.5"}), [&] { Dropout::apply(x, keep, 1.5); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1"}), [&] { Dropout::apply(x, keep, 1.0); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"nan"}), [&] { Dropout::apply(x, keep, nan); });
+}
+
+// ------------------------------------------------------------------------------------------- drawing a mask, 04.3
+
+TEST(DropoutDraw, GivesAMaskOfTheWantedSize) {
+  EXPECT_THAT(arma::conv_to<arma::cube>::from(Dropout::draw(4, 3, 2, 0.5)),
+              HasShape({{"rows", 4}, {"cols", 3}, {"slices", 2}}));
+}
+
+TEST(DropoutDraw, HoldsOnlyZerosAndOnes) {
+  arma::arma_rng::set_seed(5);
+  const Mask mask = Dropout::draw(40, 30, 20, 0.3);
+  EXPECT_TRUE(mask.max() == 1 && mask.min() == 0)
+      << diagnosis_mark
+      << line("value", "the mask holds numbers from " + std::to_string(mask.min()) + " to " +
+                           std::to_string(mask.max()) + ", want zeros and ones");
+}
+
+TEST(DropoutDraw, DrawsAnewAtEveryCall) {
+  const Mask first = Dropout::draw(40, 30, 20, 0.5);
+  const Mask second = Dropout::draw(40, 30, 20, 0.5);
+  EXPECT_FALSE(same(first, second)) << diagnosis_mark << line("value", "two calls gave the same mask")
+                                    << note("is the mask kept in a static variable, or the generator seeded?");
+}
+
+TEST(DropoutDraw, LeavesTheRandomGeneratorToTheCaller) {
+  const auto next_number_after_drawing = [](arma::arma_rng::seed_type seed) {
+    arma::arma_rng::set_seed(seed);
+    Dropout::draw(4, 3, 2, 0.5);
+    return arma::randu();
+  };
+  EXPECT_FALSE(next_number_after_drawing(1) == next_number_after_drawing(2))
+      << diagnosis_mark << line("value", "whatever seed the caller sets, the same numbers follow a call of draw")
+      << likely_mistake("generator_seeded");
+  arma::arma_rng::set_seed(9);
+  const Mask first = Dropout::draw(40, 30, 20, 0.5);
+  arma::arma_rng::set_seed(9);
+  EXPECT_TRUE(same(first, Dropout::draw(40, 30, 20, 0.5)))
+      << diagnosis_mark << line("value", "the caller set the same seed twice, and got two different masks")
+      << note("draw from Armadillo's generator, such as arma::randu, and do not seed it");
+}
+
+TEST(DropoutDraw, DrawsEveryNumberOnItsOwn) {
+  arma::arma_rng::set_seed(8);
+  const Mask mask = Dropout::draw(40, 30, 20, 0.5);
+  // Two numbers drawn on their own with p = 0.5 are the same half of the time; and whether one pair is says nothing
+  // about the next.
+  const auto judge = [](const std::string& neighbours, const Mask& a, const Mask& b, const std::string& likely) {
+    const arma::uword agree = arma::accu(a == b);
+    EXPECT_TRUE(plausible(agree, a.n_elem, 0.5))
+        << diagnosis_mark
+        << line("value", "numbers in neighbouring " + neighbours + " are the same in " + share_text(agree, a.n_elem) +
+                             " cases, want 0.5 of them")
+        << (agree == a.n_elem ? likely : "") << note("each number is drawn on its own");
+  };
+  judge("slices", mask.slices(0, 18), mask.slices(1, 19), likely_mistake("same_mask_for_every_sequence"));
+  judge("columns", mask.cols(0, 28), mask.cols(1, 29), likely_mistake("whole_rows_dropped"));
+  judge("rows", mask.rows(0, 38), mask.rows(1, 39), note("whole columns are dropped"));
+}
+
+TEST(DropoutDraw, KeepsTheRightShare) {
+  arma::arma_rng::set_seed(6);
+  for (const double p : {0.1, 0.3, 0.5, 0.8, 0.004, 0.996}) {
+    const Mask mask = Dropout::draw(40, 30, 20, p);
+    const arma::uword kept = ones_in(mask);
+    const bool exchanged = p != 0.5 && plausible(kept, mask.n_elem, p);
+    EXPECT_TRUE(plausible(kept, mask.n_elem, 1 - p))
+        << diagnosis_mark
+        << line("value", "with p = " + std::to_string(p) + ", " + share_text(kept, mask.n_elem) + " are kept, want " +
+                             std::to_string(1 - p) + " of them")
+        << (exchanged ? likely_mistake("keeps_with_probability_p")
+                      : note("by chance alone it would be so far off once in five hundred million times"));
+  }
+}
+
+TEST(DropoutDraw, KeepsAllForAProbabilityOfZero) {
+  const Mask mask = Dropout::draw(40, 30, 20, 0);
+  EXPECT_TRUE(ones_in(mask) == mask.n_elem)
+      << diagnosis_mark << line("value", share_text(ones_in(mask), mask.n_elem) + " are kept, want all");
+}
+
+TEST(DropoutDraw, GivesEveryPlaceTheSameChance) {
+  arma::arma_rng::set_seed(7);
+  const arma::uword draws = 2000;
+  for (const arma::SizeCube size : {arma::SizeCube(3, 4, 2), arma::SizeCube(1, 1, 1)}) {
+    Mask kept(size, arma::fill::zeros);
+    for (arma::uword n = 0; n < draws; ++n) kept += Dropout::draw(size.n_rows, size.n_cols, size.n_slices, 0.3);
+    for (arma::uword i = 0; i < kept.n_elem; ++i) {
+      EXPECT_TRUE(plausible(kept(i), draws, 0.7))
+          << diagnosis_mark
+          << line("value", "in masks of " + std::to_string(kept.n_elem) + " numbers, number " + std::to_string(i) +
+                               " was kept in " + share_text(kept(i), draws) + " masks, want 0.7 of them")
+          << note("each number is drawn on its own, with the same probability");
+    }
+  }
+}
+
+TEST(DropoutDraw, RejectsWhatIsNoProbabilityBelowOne) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"-0.1"}), [] { Dropout::draw(4, 3, 2, -0.1); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1.5"}), [] { Dropout::draw(4, 3, 2, 1.5); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1"}), [] { Dropout::draw(4, 3, 2, 1.0); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"nan"}), [] { Dropout::draw(4, 3, 2, nan); });
+}
+
+// -------------------------------------------------------------------------------- training and evaluation, 04.4
+
+TEST(Dropout, UsesTheMaskThatWasInjected) {
+  const GoldenCase golden = load_golden("dropout");
+  Dropout dropout(golden.rowvec("p")(0));
+  dropout.inject(golden.mask("keep"));
+  const arma::cube x = golden.cube("x");
+  const arma::cube first = dropout(x);
+  EXPECT_TRUE(same(first, dropout(x))) << diagnosis_mark
+                                       << line("value", "with a mask injected, two calls gave different results")
+                                       << likely_mistake("injected_mask_ignored");
+  EXPECT_THAT(dropout(x), Matches(golden.expected("output")));
+}
+
+TEST(Dropout, DoesNothingInEvaluation) {
+  const GoldenCase golden = load_golden("dropout");
+  Dropout dropout(golden.rowvec("p")(0));
+  dropout.inject(golden.mask("keep"));
+  dropout.eval();
+  const arma::cube x = golden.cube("x");
+  for (int call = 1; call <= 3; ++call) {
+    const arma::cube result = dropout(x);
+    EXPECT_THAT(result, Matches(golden.expected("eval")))
+        << note("this is call " + std::to_string(call) + " after eval()");
+    EXPECT_TRUE(same(result, x)) << diagnosis_mark << line("value", "in evaluation x comes back nearly, not exactly");
+  }
+}
+
+TEST(Dropout, DrawsNothingInEvaluation) {
+  Dropout dropout(0.5);
+  dropout.eval();
+  arma::arma_rng::set_seed(10);
+  const double next = arma::randu();
+  arma::arma_rng::set_seed(10);
+  dropout(arma::cube(4, 3, 2, arma::fill::ones));
+  EXPECT_TRUE(arma::randu() == next) << diagnosis_mark << line("value", "in evaluation the random generator was used");
+}
+
+TEST(Dropout, DropsAgainAfterTrain) {
+  Dropout dropout(0.5);
+  const arma::cube x(40, 30, 20, arma::fill::ones);
+  for (int round = 0; round < 2; ++round) {
+    dropout.eval();
+    EXPECT_THAT(dropout(x), IsNear(x)) << note("eval() was called last");
+    dropout.train();
+    EXPECT_FALSE(same(dropout(x), x)) << diagnosis_mark << line("value", "after train() nothing is dropped");
+  }
+}
+
+TEST(Dropout, MakesEachNumberZeroOrDividesItByOneMinusP) {
+  arma::arma_rng::set_seed(11);
+  Dropout dropout(0.2);
+  const arma::cube x = arma::randn<arma::cube>(40, 30, 20) - 0.5;
+  const arma::cube result = dropout(x);
+  ASSERT_THAT(result, HasShape({{"rows", 40}, {"cols", 30}, {"slices", 20}}));
+  const Mask dropped = result == 0;
+  const arma::cube wanted = Dropout::apply(x, dropped == 0, 0.2);
+  EXPECT_THAT(result, IsNear(wanted)) << note("wanted is 0 where you gave 0, and x / (1 - p) elsewhere");
+  EXPECT_TRUE(plausible(ones_in(dropped), x.n_elem, 0.2))
+      << diagnosis_mark << line("value", share_text(ones_in(dropped), x.n_elem) + " became 0, want p = 0.2 of them");
+}
+
+TEST(Dropout, KeepsTheMean) {
+  arma::arma_rng::set_seed(12);
+  const double p = 0.3;
+  Dropout dropout(p);
+  const arma::cube x(40, 30, 20, arma::fill::value(2));
+  const arma::cube result = dropout(x);
+  const double mean = arma::accu(result) / static_cast<double>(x.n_elem);
+  // One number is 2 / (1 - p) or 0: standard deviation 2 √(p / (1 - p)), and of the mean of n of them √n times less.
+  const double bound = 6 * 2 * std::sqrt(p / (1 - p) / static_cast<double>(x.n_elem));
+  const bool not_scaled = result.max() == 2;
+  EXPECT_TRUE(std::abs(mean - 2) < bound)
+      << diagnosis_mark
+      << line("value", "all numbers were 2, and their mean has become " + std::to_string(mean) + ", want about 2")
+      << (not_scaled ? likely_mistake("dropout_not_scaled") : "");
+}
+
+TEST(Dropout, DrawsANewMaskAtEveryCall) {
+  arma::arma_rng::set_seed(13);
+  Dropout dropout(0.5);
+  const arma::cube x(6, 5, 4, arma::fill::ones);
+  const bool draw_is_right = !same(Dropout::draw(6, 5, 4, 0.5), Dropout::draw(6, 5, 4, 0.5));
+  const arma::cube first = dropout(x);
+  EXPECT_FALSE(same(first, dropout(x))) << diagnosis_mark << line("value", "two calls dropped the same numbers")
+                                        << (draw_is_right ? likely_mistake("mask_drawn_once") : "");
+}
+
+TEST(Dropout, DrawsOneMaskForOneCall) {
+  arma::arma_rng::set_seed(14);
+  const Mask first = Dropout::draw(6, 5, 4, 0.5);
+  const Mask second = Dropout::draw(6, 5, 4, 0.5);
+  Dropout dropout(0.5);
+  const arma::cube x(6, 5, 4, arma::fill::ones);
+  arma::arma_rng::set_seed(14);
+  for (const Mask& keep : {first, second}) {
+    EXPECT_THAT(dropout(x), IsNear(arma::conv_to<arma::cube>::from(2 * keep)))
+        << note("wanted is what the mask gives that draw() gives after the same seed: one mask a call");
+  }
+}
+
+TEST(Dropout, GivesBackAllForAProbabilityOfZero) {
+  Dropout dropout(0);
+  const arma::cube x(6, 5, 4, arma::fill::randn);
+  EXPECT_THAT(dropout(x), IsNear(x));
+}
+
+TEST(Dropout, UsesAnInjectedMaskForAProbabilityOfZeroToo) {
+  Dropout dropout(0);
+  const arma::cube x(6, 5, 4, arma::fill::randn);
+  const Mask keep = arma::randi<Mask>(6, 5, 4, arma::distr_param(0, 1));
+  dropout.inject(keep);
+  arma::cube wanted = x;
+  wanted.elem(arma::find(keep == 0)).zeros();
+  const arma::cube result = dropout(x);
+  EXPECT_THAT(result, IsNear(wanted))
+      << note("what the injected mask drops is 0, and with p = 0 the others are divided by 1")
+      << (same(result, x) ? likely_mistake("injected_mask_needs_p") : "");
+}
+
+TEST(Dropout, DrawsAgainAfterAnEmptyMaskIsInjected) {
+  arma::arma_rng::set_seed(15);
+  Dropout dropout(0.5);
+  const arma::cube x(6, 5, 4, arma::fill::ones);
+  dropout.inject(Mask(6, 5, 4, arma::fill::ones));
+  EXPECT_THAT(dropout(x), IsNear(arma::cube(2 * x))) << note("the mask that was injected keeps all, and p is 0.5");
+  dropout.inject({});
+  EXPECT_FALSE(same(dropout(x), dropout(x)))
+      << diagnosis_mark << line("value", "inject({}) was called, but two calls dropped the same numbers");
+}
+
+TEST(Dropout, RejectsAnInjectedMaskThatDoesNotFit) {
+  Dropout dropout(0.5);
+  dropout.inject(Mask(6, 5, 1, arma::fill::ones));
+  const arma::cube x(6, 5, 4, arma::fill::ones);
+  EXPECT_PRED_FORMAT1(RejectsArgument("keep", {"6 x 5 x 1", "6 x 5 x 4"}), [&] { dropout(x); });
+  dropout.eval();
+  EXPECT_THAT(dropout(x), IsNear(x)) << note("in evaluation the mask that was injected plays no part");
+}
+
+TEST(Dropout, LeavesNothingOfAnEarlierCall) {
+  arma::arma_rng::set_seed(16);
+  Dropout dropout(0.5);
+  dropout(arma::cube(7, 6, 5, arma::fill::ones));
+  for (const arma::SizeCube size : {arma::SizeCube(2, 3, 4), arma::SizeCube(30, 20, 10)}) {
+    const arma::cube result = dropout(arma::cube(size, arma::fill::ones));
+    ASSERT_THAT(result, HasShape({{"rows", size.n_rows}, {"cols", size.n_cols}, {"slices", size.n_slices}}));
+    EXPECT_TRUE(plausible(arma::accu(result == 0), result.n_elem, 0.5))
+        << diagnosis_mark
+        << line("value", share_text(arma::accu(result == 0), result.n_elem) + " became 0, want about half of them");
+  }
+  Dropout other(0.9);
+  const arma::cube result = other(arma::cube(30, 20, 10, arma::fill::ones));
+  EXPECT_TRUE(plausible(arma::accu(result == 0), result.n_elem, 0.9))
+      << diagnosis_mark
+      << line("value", share_text(arma::accu(result == 0), result.n_elem) + " became 0, want p = 0.9 of them")
+      << note("another Dropout, with another p, was used before");
+}
+
+// -------------------------------------------------------------------------------------------- the layer, 04.5
+
+SelfAttentionV3 layer_from(const GoldenCase& golden) {
+  SelfAttentionV3 attention(golden.linear("proj").weight.n_rows, golden.rowvec("p")(0));
+  attention.proj = golden.linear("proj");
+  attention.output_proj = golden.linear("output_proj");
+  attention.dropout.inject(golden.mask("keep"));
+  return attention;
+}
+
+Mask random_mask(arma::uword rows, arma::uword cols, arma::uword slices) {
+  const arma::cube chance(rows, cols, slices, arma::fill::randu);
+  return chance > 0.4;
+}
+
+/// (B x S) -> (S x S x B): which keys are there at all, the same for every query.
+Mask mask_of_keys(const arma::mat& key_mask) {
+  Mask mask(key_mask.n_cols, key_mask.n_cols, key_mask.n_rows);
+  for (arma::uword b = 0; b < mask.n_slices; ++b) {
+    for (arma::uword j = 0; j < mask.n_cols; ++j) mask.slice(b).col(j).fill(key_mask(b, j) != 0);
+  }
+  return mask;
+}
+
+TEST(SelfAttentionV3, HasTwoProjections) {
+  const SelfAttentionV3 attention(4);
+  EXPECT_THAT(attention.proj.weight, HasShape({{"E", 4}, {"3E", 12}}));
+  EXPECT_THAT(attention.output_proj.weight, HasShape({{"E (in)", 4}, {"E (out)", 4}}));
+}
+
+TEST(SelfAttentionV3, HasTwoBiases) {
+  const SelfAttentionV3 attention(4);
+  ASSERT_FALSE(attention.proj.bias.is_empty() || attention.output_proj.bias.is_empty())
+      << diagnosis_mark << likely_mistake("projection_without_bias");
+  EXPECT_THAT(arma::mat(attention.proj.bias), HasShape({{"1", 1}, {"3E", 12}}));
+  EXPECT_THAT(arma::mat(attention.output_proj.bias), HasShape({{"1", 1}, {"E", 4}}));
+}
+
+TEST(SelfAttentionV3, HandsItsProbabilityToDropout) {
+  for (const double p : {0.3, 0.0, 0.9}) {
+    const SelfAttentionV3 attention(4, p);
+    EXPECT_TRUE(attention.dropout.p() == Dropout(p).p())
+        << diagnosis_mark
+        << line("value", "dropout.p() is " + std::to_string(attention.dropout.p()) + ", want " + std::to_string(p))
+        << likely_mistake("probability_not_passed_on");
+    EXPECT_TRUE(attention.dropout.training()) << diagnosis_mark << line("value", "a new layer is not training");
+  }
+  EXPECT_TRUE(SelfAttentionV3(4).dropout.p() == Dropout(0.1).p())
+      << diagnosis_mark << line("value", "dropout.p() is not 0.1 when nothing is said");
+}
+
+TEST(SelfAttentionV3, KeepsWhatLinearDraws) {
+  const SelfAttentionV3 attention(50);
+  const arma::mat proj_bias = attention.proj.bias;
+  const arma::mat output_bias = attention.output_proj.bias;
+  for (const arma::mat& part : {attention.proj.weight, proj_bias, attention.output_proj.weight, output_bias}) {
+    EXPECT_TRUE(arma::abs(part).max() <= 1 / std::sqrt(50.0) && arma::stddev(arma::vectorise(part)) > 0.06)
+        << diagnosis_mark << line("value", "a weight or a bias is not as Linear draws it")
+        << note("construct two Linear of the right sizes, and leave their weights and biases alone");
+  }
+  EXPECT_FALSE(arma::approx_equal(attention.proj.weight, SelfAttentionV3(50).proj.weight, "absdiff", 1e-12))
+      << diagnosis_mark << line("value", "two new layers have the same weight")
+      << note("the constructor seeds the generator itself; leave that to the caller");
+}
+
+// --------------------------------------------------------------------------------------------- forward, 04.6
+
+TEST(SelfAttentionV3, KeepsTheShapeOfItsInput) {
+  SelfAttentionV3 attention(4);
+  EXPECT_THAT(attention.forward(arma::cube(5, 4, 2, arma::fill::randn)), HasShape({{"L", 5}, {"E", 4}, {"B", 2}}));
+}
+
+TEST(SelfAttentionV3, KeepsItsWeights) {
+  SelfAttentionV3 attention(4);
+  attention.forward(arma::cube(5, 4, 2, arma::fill::randn));
+  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"B", 2}}));
+}
+
+TEST(SelfAttentionV3, GivesTheTwoByTwoWorkedByHand) {
+  const GoldenCase golden = load_golden("by_hand");
+  SelfAttentionV3 attention(2, 0.2);
+  attention.proj.weight = {{1, 1, 1, 2, 2, 0}, {0, 1, 1, 0, 0, 1}};
+  attention.proj.bias = {0, 1, -1, 0, 0, 1};
+  attention.output_proj.weight = {{1, 0}, {2, 1}};
+  attention.output_proj.bias = {0, -1};
+  Mask keep(2, 2, 1);
+  keep.slice(0) = {{1, 0}, {1, 1}};
+  attention.dropout.inject(keep);
+  arma::cube X(2, 2, 1);
+  X.slice(0) = {{1, 0}, {0, 2}};
+  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+  attention.dropout.eval();
+  EXPECT_THAT(attention.forward(X), Matches(golden.expected("eval_output"))) << note("in evaluation");
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("eval_weights"))) << note("in evaluation");
+}
+
+TEST(SelfAttentionV3, DropsNothingInEvaluation) {
+  const GoldenCase golden = load_golden("batch");
+  SelfAttentionV3 attention = layer_from(golden);
+  attention.dropout.inject({});
+  attention.dropout.eval();
+  attention.forward(golden.cube("X"));
+  const arma::cube ones(5, 4, 2, arma::fill::ones);
+  const bool bypassed =
+      arma::any(arma::vectorise(attention.attention_weights()) == 0) && same(attention.dropout(ones), ones);
+  EXPECT_FALSE(bypassed) << diagnosis_mark << line("value", "in evaluation some weights are 0")
+                         << likely_mistake("dropout_bypassed");
+  EXPECT_THAT(attention.attention_weights(), RowsSumToOne()) << note("in evaluation nothing is dropped");
+}
+
+TEST(SelfAttentionV3, EqualsPyTorchInEvaluation) {
+  const GoldenCase golden = load_golden("batch");
+  SelfAttentionV3 attention = layer_from(golden);
+  attention.dropout.eval();
+  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("eval_output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("eval_weights")));
+}
+
+TEST(SelfAttentionV3, EqualsPyTorchInTraining) {
+  const GoldenCase golden = load_golden("batch");
+  SelfAttentionV3 attention = layer_from(golden);
+  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
+}
+
+TEST(SelfAttentionV3, KeepsTheWeightsThatMixedTheValues) {
+  const GoldenCase golden = load_golden("batch");
+  SelfAttentionV3 attention = layer_from(golden);
+  attention.forward(golden.cube("X"));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(SelfAttentionV3, DropsWeightsAndNothingElse) {
+  // As many tokens as features: a mask that was drawn for the weights fits everywhere, so it does not betray where it
+  // is used. The values do.
+  const GoldenCase golden = load_golden("as_long_as_wide");
+  SelfAttentionV3 attention = layer_from(golden);
+  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(SelfAttentionV3, EqualsPyTorchWithAMaskForEachSequence) {
+  const GoldenCase golden = load_golden("masked");
+  SelfAttentionV3 attention = layer_from(golden);
+  EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask")), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+  attention.dropout.eval();
+  const std::string about = note("in evaluation");
+  EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask")), Matches(golden.expected("eval_output")))
+      << about;
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("eval_weights"))) << about;
+}
+
+TEST(SelfAttentionV3, EqualsPyTorchWithAMaskSharedByTheBatch) {
+  const GoldenCase golden = load_golden("causal");
+  SelfAttentionV3 attention = layer_from(golden);
+  EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask")), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+  attention.dropout.eval();
+  EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask")), Matches(golden.expected("eval_output")))
+      << note("in evaluation");
+}
+
+TEST(SelfAttentionV3, GivesTheBiasToAQueryThatMayAttendToNobody) {
+  const GoldenCase golden = load_golden("batch");
+  SelfAttentionV3 attention = layer_from(golden);
+  Mask mask(5, 5, 2, arma::fill::ones);
+  mask.slice(1).row(3).zeros();
+  mask.slice(0).zeros();
+  const arma::cube output = attention.forward(golden.cube("X"), mask);
+  const std::string about = note("no key is left, so the context is 0, and the output is output_proj.bias");
+  EXPECT_THAT(arma::mat(output.slice(1).row(3)), IsNear(arma::mat(attention.output_proj.bias), {"1", "E"})) << about;
+  EXPECT_THAT(arma::mat(output.slice(0)), IsNear(arma::repmat(attention.output_proj.bias, 5, 1), {"L", "E"})) << about;
+}
+
+TEST(SelfAttentionV3, ReadsOnePointOneOneWhenOneKeyIsLeft) {
+  SelfAttentionV3 attention(4, 0.1);
+  attention.dropout.inject(Mask(5, 5, 2, arma::fill::ones));
+  Mask only_the_first_key(5, 5, 1, arma::fill::zeros);
+  only_the_first_key.slice(0).col(0).ones();
+  attention.forward(arma::cube(5, 4, 2, arma::fill::randn), only_the_first_key);
+  arma::cube wanted(5, 5, 2, arma::fill::zeros);
+  wanted.each_slice([](arma::mat& slice) { slice.col(0).fill(1 / 0.9); });
+  EXPECT_THAT(attention.attention_weights(), IsNear(wanted, {"L", "L", "B"}))
+      << note("one key is left: its weight is 1, and 1 / (1 - 0.1) = 1.1111 after dropout, which kept it");
+}
+
+TEST(SelfAttentionV3, TakesEveryNumberButZeroAsAllowed) {
+  const GoldenCase golden = load_golden("masked");
+  SelfAttentionV3 attention = layer_from(golden);
+  EXPECT_THAT(attention.forward(golden.cube("X"), 3 * golden.mask("mask")), Matches(golden.expected("output")))
+      << note("the mask holds 3 in place of 1 here, which means the same");
+}
+
+// ------------------------------------------- the layers of the documents that the course grew from (docs/sources.md)
+
+TEST(SelfAttentionV3, EqualsSelfAttentionV3OfTheNotebook) {
+  // Document A fills blocked scores with -1e20 and has its mask as (B, S). Where every query has a key that it may
+  // attend to, exp makes 0 of -1e20 as well as of -inf.
+  const GoldenCase golden = load_golden("self_attention_v3_of_a");
+  SelfAttentionV3 attention = layer_from(golden);
+  const Mask mask = mask_of_keys(golden.mat("key_mask"));
+  EXPECT_THAT(attention.forward(golden.cube("X"), mask), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(SelfAttentionV3, EqualsSelfAttV2WithoutDropout) {
+  // Document B's second version: fused projection, -inf, output projection. It has no dropout: p = 0.
+  const GoldenCase golden = load_golden("self_att_v2_of_b");
+  SelfAttentionV3 attention = layer_from(golden);
+  attention.dropout.inject({});
+  const Mask mask = mask_of_keys(golden.mat("key_mask"));
+  EXPECT_THAT(attention.forward(golden.cube("X"), mask), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(SelfAttentionV3, EqualsSelfAttV3WithTheScaleItForgot) {
+  // Document B's third version, dropout on the weights as in BERT. It forgets to divide by √E: with that bug left in,
+  // PyTorch gives what this check knows as the mistake "unscaled".
+  const GoldenCase golden = load_golden("self_att_v3_of_b");
+  SelfAttentionV3 attention = layer_from(golden);
+  const Mask mask = mask_of_keys(golden.mat("key_mask"));
+  EXPECT_THAT(attention.forward(golden.cube("X"), mask), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+// ------------------------------------------------------------------------------------------------ properties
+
+TEST(SelfAttentionV3, FollowsTheTokensWhenTheyArePermuted) {
+  const GoldenCase golden = load_golden("batch");
+  SelfAttentionV3 attention = layer_from(golden);
+  attention.dropout.eval();
+  const arma::cube X = golden.cube("X");
+  const arma::uvec order = {2, 0, 4, 3, 1};
+  arma::cube permuted_X = X;
+  arma::cube permuted_output = attention.forward(X);
+  for (arma::uword b = 0; b < X.n_slices; ++b) {
+    permuted_X.slice(b) = arma::mat(X.slice(b)).rows(order);
+    permuted_output.slice(b) = arma::mat(permuted_output.slice(b)).rows(order);
+  }
+  EXPECT_THAT(attention.forward(permuted_X), IsNear(permuted_output, {"L", "E", "B"}))
+      << note("attention knows no order: permuted tokens must give the same rows, permuted");
+}
+
+TEST(SelfAttentionV3, HidesABlockedTokenFromTheOthers) {
+  const GoldenCase golden = load_golden("batch");
+  SelfAttentionV3 attention = layer_from(golden);
+  Mask mask(5, 5, 1, arma::fill::ones);
+  mask.slice(0).col(4).zeros();
+  arma::cube X = golden.cube("X");
+  const arma::cube before = attention.forward(X, mask);
+  X.row(4) += 1000;
+  EXPECT_THAT(arma::cube(attention.forward(X, mask).rows(0, 3)), IsNear(arma::cube(before.rows(0, 3)), {"L", "E", "B"}))
+      << note("token 4 was changed, and nobody may attend to it: rows 0 to 3 must stay what they were");
+}
+
+TEST(SelfAttentionV3, HidesTheFutureBehindACausalMask) {
+  const GoldenCase golden = load_golden("causal");
+  SelfAttentionV3 attention = layer_from(golden);
+  arma::cube X = golden.cube("X");
+  const arma::cube before = attention.forward(X, golden.mask("mask"));
+  X.rows(3, 4) *= -7;
+  const arma::cube after = attention.forward(X, golden.mask("mask"));
+  EXPECT_THAT(arma::cube(after.rows(0, 2)), IsNear(arma::cube(before.rows(0, 2)), {"L", "E", "B"}))
+      << note("tokens 3 and 4 were changed: with a causal mask rows 0 to 2 must stay what they were");
+}
+
+TEST(SelfAttentionV3, IsTheSameInTrainingAndEvaluationForAProbabilityOfZero) {
+  SelfAttentionV3 attention(4, 0);
+  const arma::cube X(5, 4, 2, arma::fill::randn);
+  const arma::cube training = attention.forward(X);
+  attention.dropout.eval();
+  EXPECT_THAT(training, IsNear(attention.forward(X), {"L", "E", "B"}));
+}
+
+TEST(SelfAttentionV3, KeepsTheSequencesOfABatchApart) {
+  const GoldenCase golden = load_golden("masked");
+  SelfAttentionV3 attention = layer_from(golden);
+  const arma::cube X = golden.cube("X");
+  const Mask mask = golden.mask("mask");
+  const arma::cube together = attention.forward(X, mask);
+  for (arma::uword b = 0; b < X.n_slices; ++b) {
+    attention.dropout.inject(golden.mask("keep").slices(b, b));
+    const arma::cube alone = attention.forward(X.slices(b, b), mask.slices(b, b));
+    EXPECT_THAT(arma::cube(together.slices(b, b)), IsNear(alone, {"L", "E", "B"})) << note(
+        "this is sequence " + std::to_string(b) + " of the batch; alone, the same sequence gives what is wanted");
+  }
+}
+
+TEST(SelfAttentionV3, DrawsOneMaskForAllSequences) {
+  arma::arma_rng::set_seed(17);
+  SelfAttentionV3 attention(4, 0.5);
+  const arma::cube X(5, 4, 2, arma::fill::randn);
+  arma::arma_rng::set_seed(18);
+  const Mask first = Dropout::draw(5, 5, 2, 0.5);
+  const Mask second = Dropout::draw(5, 5, 2, 0.5);
+  arma::arma_rng::set_seed(18);
+  for (const Mask& keep : {first, second}) {
+    attention.forward(X);
+    const Mask kept = attention.attention_weights() != 0;
+    EXPECT_TRUE(same(kept, keep))
+        << diagnosis_mark
+        << line("value", "the weights that are 0 are not those of the mask that draw() gives after the same seed")
+        << note("call dropout(...) once a forward, with the weights of all sequences");
+  }
+}
+
+TEST(SelfAttentionV3, EqualsTheDefinitionForOtherSizes) {
+  arma::arma_rng::set_seed(3);
+  for (const arma::SizeCube size : {arma::SizeCube(3, 5, 2), arma::SizeCube(6, 1, 3), arma::SizeCube(2, 7, 1),
+                                    arma::SizeCube(1, 4, 2), arma::SizeCube(70, 2, 3), arma::SizeCube(3, 40, 2)}) {
+    const arma::cube X(size, arma::fill::randn);
+    const arma::uword L = X.n_rows;
+    const arma::uword dim = X.n_cols;
+    SelfAttentionV3 attention(dim, 0.25);
+    const arma::cube QKV = naive_linear(X, attention.proj.weight, attention.proj.bias);
+    const arma::cube Q = QKV.cols(0, dim - 1);
+    const arma::cube K = QKV.cols(dim, 2 * dim - 1);
+    const arma::cube V = QKV.cols(2 * dim, 3 * dim - 1);
+    for (const Mask& mask : {Mask(), random_mask(L, L, 1), random_mask(L, L, X.n_slices)}) {
+      const Mask keep = random_mask(L, L, X.n_slices);
+      attention.dropout.inject(keep);
+      arma::cube weights = naive_attention_weights(Q, K, mask);
+      for (arma::uword i = 0; i < weights.n_elem; ++i) weights(i) = keep(i) != 0 ? weights(i) / 0.75 : 0;
+      const arma::cube output =
+          naive_linear(naive_mix(weights, V), attention.output_proj.weight, attention.output_proj.bias);
+      const std::string about = note(mask.is_empty() ? "no mask" : "the mask is " + shape_text(mask));
+      EXPECT_THAT(attention.forward(X, mask), IsNear(output, {"L", "E", "B"})) << about;
+      EXPECT_THAT(attention.attention_weights(), IsNear(weights, {"L", "L", "B"})) << about;
+    }
+  }
+}
+
+TEST(SelfAttentionV3, StartsAfreshAtEveryCall) {
+  const GoldenCase golden = load_golden("masked");
+  SelfAttentionV3 attention = layer_from(golden);
+  const arma::cube X = golden.cube("X");
+  const Mask mask = golden.mask("mask");
+  EXPECT_TRUE(attention.attention_weights().is_empty())
+      << diagnosis_mark << line("value", "attention_weights() is not empty before the first forward");
+  const std::string about =
+      note("forward was called before, with another X and other masks; nothing may be left of it");
+  attention.forward(-2 * X, 1 - mask);
+  attention.forward(-2 * X);
+  attention.dropout.eval();
+  attention.forward(-2 * X, 1 - mask);
+  attention.dropout.train();
+  EXPECT_THAT(attention.forward(X, mask), Matches(golden.expected("output"))) << about;
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights"))) << about;
+  attention.dropout.inject({});
+  attention.forward(X.slices(0, 0));
+  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"B", 1}})) << about;
+}
+
+TEST(SelfAttentionV3, LeavesItsFieldsAsTheyWere) {
+  for (const bool training : {true, false}) {
+    SelfAttentionV3 attention(4, 0.3);
+    if (!training) attention.dropout.eval();
+    const SelfAttentionV3 before = attention;
+    attention.forward(arma::cube(5, 4, 2, arma::fill::randn), Mask(5, 5, 1, arma::fill::ones));
+    EXPECT_THAT(attention.proj.weight, IsNear(before.proj.weight, {"in", "out"}));
+    EXPECT_THAT(attention.output_proj.weight, IsNear(before.output_proj.weight, {"in", "out"}));
+    EXPECT_TRUE(arma::approx_equal(attention.proj.bias, before.proj.bias, "absdiff", 0) &&
+                arma::approx_equal(attention.output_proj.bias, before.output_proj.bias, "absdiff", 0))
+        << diagnosis_mark << line("value", "forward changed a bias");
+    EXPECT_TRUE(attention.dropout.training() == training && attention.dropout.p() == 0.3)
+        << diagnosis_mark << line("value", "forward changed dropout: training or evaluation, or p");
+  }
+}
+
+TEST(SelfAttentionV3, DoesNotHideANaN) {
+  SelfAttentionV3 attention(3, 0.25);
+  attention.dropout.eval();
+  arma::cube X(5, 3, 2, arma::fill::randn);
+  X(2, 1, 0) = nan;
+  const arma::cube QKV = naive_linear(X, attention.proj.weight, attention.proj.bias);
+  const arma::cube output = attention.forward(X);
+  const std::string about =
+      note("token 2 of sequence 0 holds NaN: every query of that sequence gets NaN, no other one");
+  const arma::cube weights = naive_attention_weights(QKV.cols(0, 2), QKV.cols(3, 5));
+  EXPECT_THAT(attention.attention_weights(), IsNear(weights, {"L", "L", "B"}))
+      << about << (hides_nan(attention.attention_weights(), weights) ? likely_mistake("nan_hidden") : "");
+  EXPECT_TRUE(output.slice(0).has_nan() && !output.slice(1).has_nan())
+      << diagnosis_mark << line("value", "the output of sequence 0 holds no NaN, or that of sequence 1 does") << about;
+}
+
+TEST(SelfAttentionV3, StandsScoresFarFromZero) {
+  const GoldenCase golden = load_golden("far_from_zero");
+  SelfAttentionV3 attention = layer_from(golden);
+  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
+}
+
+// ------------------------------------------------------------------------------------------------ bad input
+
+TEST(SelfAttentionV3, RejectsAWidthOfZero) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("dim", {"0"}), [] { SelfAttentionV3(0); });
+}
+
+TEST(SelfAttentionV3, RejectsWhatIsNoProbabilityBelowOne) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1"}), [] { SelfAttentionV3(4, 1.0); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"-0.1"}), [] { SelfAttentionV3(4, -0.1); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"nan"}), [] { SelfAttentionV3(4, nan); });
+}
+
+TEST(SelfAttentionV3, RejectsAnInputOfTheWrongShape) {
+  SelfAttentionV3 attention(4);
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 3 x 2", "4"}),
+                      [&] { attention.forward(arma::cube(5, 3, 2, arma::fill::zeros)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 12 x 2", "4"}),
+                      [&] { attention.forward(arma::cube(5, 12, 2, arma::fill::zeros)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 1 x 2", "4"}),
+                      [&] { attention.forward(arma::cube(5, 1, 2, arma::fill::zeros)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 0 x 0"}), [&] { attention.forward(arma::cube()); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 4 x 2"}), [&] { attention.forward(arma::cube(0, 4, 2)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 4 x 0"}), [&] { attention.forward(arma::cube(5, 4, 0)); });
+}
+
+TEST(SelfAttentionV3, RejectsAMaskOfTheWrongShape) {
+  SelfAttentionV3 attention(3);
+  const arma::cube X(5, 3, 4, arma::fill::randn);
+  const auto forward = [&](arma::uword rows, arma::uword cols, arma::uword slices) {
+    attention.forward(X, Mask(rows, cols, slices, arma::fill::ones));
+  };
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 5 x 2", "5 x 5 x 4"}), [&] { forward(5, 5, 2); }) << note(
+      "two masks for four sequences: masked_fill would share each between two, but a mask of this layer is for "
+      "all sequences or for one");
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 5 x 3", "5 x 5 x 4"}), [&] { forward(5, 5, 3); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 5 x 8", "5 x 5 x 4"}), [&] { forward(5, 5, 8); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 6 x 4", "5 x 5 x 4"}), [&] { forward(5, 6, 4); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"6 x 5 x 4", "5 x 5 x 4"}), [&] { forward(6, 5, 4); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 1 x 4", "5 x 5 x 4"}), [&] { forward(5, 1, 4); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"1 x 5 x 4", "5 x 5 x 4"}), [&] { forward(1, 5, 4); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 3 x 4", "5 x 5 x 4"}), [&] { forward(5, 3, 4); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"4 x 5 x 1", "5 x 5"}), [&] { forward(4, 5, 1); });
+}
+
+// ------------------------------------------------------------------------------------------------------------- speed
+
+ATTN_SPEED("forward in training, 2 sequences of 64 tokens, E = 64", [] {
+  const arma::cube X(64, 64, 2, arma::fill::randn);
+  return [layer = SelfAttentionV3(64), X]() mutable { return layer.forward(X); };
+});
+
+}  // namespace
+}  // namespace attn::judge

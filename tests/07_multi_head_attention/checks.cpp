@@ -1,0 +1,653 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <armadillo>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/heads.hpp"
+#include "attn/masking.hpp"
+#include "attn/multi_head_attention.hpp"
+#include "attn/todo.hpp"
+#include "judge/allocation.hpp"
+#include "judge/golden.hpp"
+#include "judge/matchers.hpp"
+#include "judge/oracles.hpp"
+#include "judge/speed.hpp"
+
+namespace attn::judge {
+namespace {
+
+using arma::uword;
+
+const std::vector<std::pair<std::string, Linear MultiHeadAttention::*>> projections = {
+    {"query_proj", &MultiHeadAttention::query_proj},
+    {"key_proj", &MultiHeadAttention::key_proj},
+    {"value_proj", &MultiHeadAttention::value_proj},
+    {"output_proj", &MultiHeadAttention::output_proj},
+};
+
+MultiHeadAttention layer_from(const GoldenCase& golden, uword num_heads, double dropout_p = 0.1) {
+  MultiHeadAttention attention(golden.linear("query_proj").weight.n_rows, num_heads, dropout_p);
+  for (const auto& [name, proj] : projections) attention.*proj = golden.linear(name);
+  attention.dropout.eval();
+  return attention;
+}
+
+/// A new layer without dropout.
+MultiHeadAttention quiet_layer(uword embed_dim, uword num_heads) {
+  MultiHeadAttention attention(embed_dim, num_heads);
+  attention.dropout.eval();
+  return attention;
+}
+
+/// The weights that forward keeps. They are judged even while task 07.3 is not written: they are kept before it.
+arma::cube weights_of(MultiHeadAttention attention, const arma::cube& X, const Mask& mask = {}) {
+  try {
+    attention.forward(X, mask);
+  } catch (const NotWritten&) {
+    if (attention.attention_weights().is_empty()) throw;
+  }
+  return attention.attention_weights();
+}
+
+/// The definition, one number at a time, with dropout's mask if there is one.
+struct Naive {
+  arma::cube weights;  // (L x L x H·B)
+  arma::cube output;   // (L x E x B)
+
+  Naive(const MultiHeadAttention& attention, const arma::cube& X, uword num_heads, const Mask& mask = {},
+        const Mask& keep = {}) {
+    const auto heads = [&](const Linear& proj) {
+      return naive_split_heads(naive_linear(X, proj.weight, proj.bias), num_heads);
+    };
+    weights = naive_attention_weights(heads(attention.query_proj), heads(attention.key_proj), mask);
+    if (!keep.is_empty()) weights = Dropout::apply(weights, keep, attention.dropout.p());
+    output = naive_linear(naive_merge_heads(naive_mix(weights, heads(attention.value_proj)), num_heads),
+                          attention.output_proj.weight, attention.output_proj.bias);
+  }
+};
+
+/// Whether a call is rejected in whatever way; code that is not written yet does not count.
+bool throws(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const NotWritten&) {
+    throw;
+  } catch (const std::exception&) {
+    return true;
+  }
+  return false;
+}
+
+const std::vector<std::string> output_axes = {"L", "E", "B"};
+const std::vector<std::string> weights_axes = {"L (queries)", "L (keys)", "H·B"};
+
+// ------------------------------------------------------------------------------------------------ the layer, 07.1
+
+TEST(MultiHeadAttention, HasFourProjectionsWithBias) {
+  const MultiHeadAttention attention(12, 3);
+  for (const auto& [name, proj] : projections) {
+    EXPECT_THAT((attention.*proj).weight, HasShape({{"E (in)", 12}, {"E (out)", 12}})) << note("this is " + name);
+    ASSERT_FALSE((attention.*proj).bias.is_empty()) << diagnosis_mark << likely_mistake("projections_without_bias");
+    EXPECT_THAT(arma::mat((attention.*proj).bias), HasShape({{"1", 1}, {"E (out)", 12}})) << note("this is " + name);
+  }
+}
+
+TEST(MultiHeadAttention, KnowsItsNumberOfHeads) {
+  EXPECT_TRUE(MultiHeadAttention(12, 3).num_heads() == 3)
+      << diagnosis_mark << line("value", "num_heads() is not the H that the constructor was given");
+  EXPECT_TRUE(MultiHeadAttention(6, 1).num_heads() == 1)
+      << diagnosis_mark << line("value", "num_heads() is not the H that the constructor was given");
+}
+
+TEST(MultiHeadAttention, PassesTheProbabilityOnToItsDropout) {
+  const bool as_given = MultiHeadAttention(12, 3, 0.25).dropout.p() == 0.25;
+  EXPECT_TRUE(as_given && MultiHeadAttention(12, 3).dropout.p() == 0.1)
+      << diagnosis_mark
+      << line("value", "dropout.p() is not the dropout_p that the constructor was given (0.1 when it is left out)");
+  EXPECT_TRUE(MultiHeadAttention(12, 3).dropout.training())
+      << diagnosis_mark << line("value", "a new layer's dropout is not training; leave it as Dropout makes it");
+}
+
+TEST(MultiHeadAttention, KeepsWhatLinearDraws) {
+  const MultiHeadAttention attention(48, 3);
+  for (const auto& [name, proj] : projections) {
+    for (const arma::mat& drawn : {(attention.*proj).weight, arma::mat((attention.*proj).bias)}) {
+      const bool as_drawn = !drawn.is_empty() && arma::abs(drawn).max() <= 1 / std::sqrt(48.0) &&
+                            arma::stddev(arma::vectorise(drawn)) > 0.05;
+      EXPECT_TRUE(as_drawn) << diagnosis_mark << line("value", name + " is not as Linear draws it")
+                            << note("construct four Linear, and leave their weights and biases alone");
+    }
+  }
+}
+
+TEST(MultiHeadAttention, DrawsEachProjectionAnew) {
+  const MultiHeadAttention attention(12, 3);
+  for (const auto& [name, proj] : projections) {
+    for (const auto& [other_name, other] : projections) {
+      if (name >= other_name) continue;
+      EXPECT_FALSE(arma::approx_equal((attention.*proj).weight, (attention.*other).weight, "absdiff", 1e-12))
+          << diagnosis_mark << line("value", name + " and " + other_name + " have the same weight")
+          << note("one Linear was copied; construct each with its sizes");
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------- weights, 07.2
+
+TEST(MultiHeadAttention, KeepsTheWeightsOfEveryHead) {
+  const arma::cube weights = weights_of(quiet_layer(12, 3), arma::cube(5, 12, 2, arma::fill::randn));
+  const bool per_sequence = arma::size(weights) == arma::SizeCube(5, 5, 2);
+  EXPECT_THAT(weights, HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 6}}))
+      << (per_sequence ? note("there is one slice a sequence; want one for each head of each sequence") : "");
+}
+
+TEST(MultiHeadAttention, GivesTheWeightsWorkedByHand) {
+  const GoldenCase golden = load_golden("by_hand");
+  EXPECT_THAT(weights_of(layer_from(golden, 2), golden.cube("X")), Matches(golden.expected("weights")));
+}
+
+TEST(MultiHeadAttention, GivesEveryQueryOfEveryHeadWeightsThatSumToOne) {
+  const GoldenCase golden = load_golden("batch");
+  EXPECT_THAT(weights_of(layer_from(golden, 3), golden.cube("X")), RowsSumToOne());
+}
+
+TEST(MultiHeadAttention, KeepsTheWeightsThatPyTorchHas) {
+  const GoldenCase golden = load_golden("batch");
+  EXPECT_THAT(weights_of(layer_from(golden, 3), golden.cube("X")), Matches(golden.expected("weights")));
+}
+
+TEST(MultiHeadAttention, SharesAMaskOfOneSliceWithAllSequencesAndHeads) {
+  const GoldenCase golden = load_golden("mask_one");
+  const GoldenCase batch = load_golden("batch");
+  EXPECT_THAT(weights_of(layer_from(batch, 3), batch.cube("X"), golden.mask("mask")),
+              Matches(golden.expected("weights")));
+}
+
+TEST(MultiHeadAttention, SharesAMaskOfEachSequenceWithItsHeads) {
+  const GoldenCase golden = load_golden("mask_batch");
+  const GoldenCase batch = load_golden("batch");
+  EXPECT_THAT(weights_of(layer_from(batch, 3), batch.cube("X"), golden.mask("mask")),
+              Matches(golden.expected("weights")))
+      << note("query 2 of sequence 1 may attend to nobody: its weights are zeros in every head");
+}
+
+TEST(MultiHeadAttention, TakesAMaskForEachHead) {
+  const GoldenCase golden = load_golden("mask_heads");
+  const GoldenCase batch = load_golden("batch");
+  EXPECT_THAT(weights_of(layer_from(batch, 3), batch.cube("X"), golden.mask("mask")),
+              Matches(golden.expected("weights")))
+      << note("query 4 of sequence 0 may attend to nobody in head 1, and only there");
+}
+
+TEST(MultiHeadAttention, LetsAnyMaskButZeroAttend) {
+  const GoldenCase batch = load_golden("batch");
+  const Mask mask = load_golden("mask_batch").mask("mask");
+  EXPECT_THAT(weights_of(layer_from(batch, 3), batch.cube("X"), 7 * mask),
+              Matches(load_golden("mask_batch").expected("weights")))
+      << note("the mask is 7 where one may attend; any number but 0 allows it");
+}
+
+TEST(MultiHeadAttention, KeepsTheWeightsThatDropoutLeaves) {
+  const GoldenCase golden = load_golden("dropout");
+  const GoldenCase batch = load_golden("batch");
+  MultiHeadAttention attention = layer_from(batch, 3, 0.3);
+  attention.dropout.train();
+  attention.dropout.inject(golden.mask("keep"));
+  try {
+    EXPECT_THAT(weights_of(attention, batch.cube("X")), Matches(golden.expected("weights")));
+  } catch (const std::invalid_argument& error) {
+    FAIL() << diagnosis_mark << line("threw", "std::invalid_argument: " + std::string(error.what()))
+           << note("dropout is called once, with the weights of all heads and sequences, 5 x 5 x 6 here");
+  }
+}
+
+// -------------------------------------------------------------------------------------------------- output, 07.3
+
+TEST(MultiHeadAttention, KeepsTheShapeOfItsInput) {
+  MultiHeadAttention attention = quiet_layer(12, 3);
+  try {
+    EXPECT_THAT(attention.forward(arma::cube(5, 12, 2, arma::fill::randn)), HasShape({{"L", 5}, {"E", 12}, {"B", 2}}));
+  } catch (const std::invalid_argument& error) {
+    // The sizes in the message betray what was handed to output_proj.
+    const std::string what = error.what();
+    std::string likely;
+    if (what.find("5 x 4 x 6") != std::string::npos) likely = likely_mistake("output_before_merge");
+    if (what.find("5 x 36 x 2") != std::string::npos) likely = likely_mistake("values_not_split");
+    FAIL() << diagnosis_mark << line("threw", "std::invalid_argument: " + what) << likely;
+  }
+}
+
+TEST(MultiHeadAttention, GivesTheOutputWorkedByHand) {
+  const GoldenCase golden = load_golden("by_hand");
+  EXPECT_THAT(layer_from(golden, 2).forward(golden.cube("X")), Matches(golden.expected("output")));
+}
+
+TEST(MultiHeadAttention, WithOneHeadIsSelfAttention) {
+  arma::arma_rng::set_seed(1);
+  MultiHeadAttention attention = quiet_layer(3, 1);
+  const arma::cube X(5, 3, 2, arma::fill::randn);
+  const auto projected = [&](const Linear& proj) { return naive_linear(X, proj.weight, proj.bias); };
+  const arma::cube context =
+      naive_attention(projected(attention.query_proj), projected(attention.key_proj), projected(attention.value_proj));
+  EXPECT_THAT(attention.forward(X),
+              IsNear(naive_linear(context, attention.output_proj.weight, attention.output_proj.bias), output_axes))
+      << note("H = 1: the layer is a single attention over all E columns, and the output projection");
+}
+
+TEST(MultiHeadAttention, GivesEachHeadItsOwnColumns) {
+  const GoldenCase golden = load_golden("batch");
+  MultiHeadAttention attention = layer_from(golden, 3);
+  attention.output_proj.weight.eye();
+  attention.output_proj.bias.zeros();  // so that the output is the merged heads
+  const arma::cube X = golden.cube("X");
+  const arma::cube output = attention.forward(X);
+  ASSERT_THAT(output, HasShape({{"L", 5}, {"E", 12}, {"B", 2}}));
+  for (uword h = 0; h < 3; ++h) {
+    const auto columns = [&](const Linear& proj) {
+      return arma::cube(naive_linear(X, proj.weight, proj.bias).cols(4 * h, 4 * h + 3));
+    };
+    const arma::cube alone =
+        naive_attention(columns(attention.query_proj), columns(attention.key_proj), columns(attention.value_proj));
+    EXPECT_THAT(arma::cube(output.cols(4 * h, 4 * h + 3)), IsNear(alone, {"L", "D", "B"}))
+        << note("this is head " + std::to_string(h) + ", columns " + std::to_string(4 * h) + " to " +
+                std::to_string(4 * h + 3) + ": wanted is a single-head attention on these columns of Q, K and V");
+  }
+}
+
+TEST(MultiHeadAttention, KeepsTheSequencesOfABatchApart) {
+  const GoldenCase golden = load_golden("batch");
+  MultiHeadAttention attention = layer_from(golden, 3);
+  const arma::cube X = golden.cube("X");
+  const arma::cube together = attention.forward(X);
+  const arma::cube weights = attention.attention_weights();
+  ASSERT_THAT(weights, HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 6}}));
+  for (uword b = 0; b < X.n_slices; ++b) {
+    const std::string about =
+        note("this is sequence " + std::to_string(b) + " of the batch; alone, the same sequence gives what is wanted");
+    const arma::cube alone = attention.forward(X.slices(b, b));
+    EXPECT_THAT(arma::cube(together.slices(b, b)), IsNear(alone, output_axes)) << about;
+    EXPECT_THAT(arma::cube(weights.slices(3 * b, 3 * b + 2)), IsNear(attention.attention_weights(), weights_axes))
+        << about;
+  }
+}
+
+TEST(MultiHeadAttention, DoesNotCareAboutTheOrderOfTheTokens) {
+  const GoldenCase golden = load_golden("batch");
+  MultiHeadAttention attention = layer_from(golden, 3);
+  const arma::uvec order = {3, 0, 4, 1, 2};
+  const arma::cube X = golden.cube("X");
+  arma::cube permuted(arma::size(X));
+  for (uword b = 0; b < X.n_slices; ++b) permuted.slice(b) = arma::mat(X.slice(b)).rows(order);
+  const arma::cube output = attention.forward(X);
+  arma::cube wanted(arma::size(output));
+  for (uword b = 0; b < output.n_slices; ++b) wanted.slice(b) = arma::mat(output.slice(b)).rows(order);
+  EXPECT_THAT(attention.forward(permuted), IsNear(wanted, output_axes))
+      << note("the tokens came in another order; the outputs must come in that order and be the same otherwise");
+}
+
+TEST(MultiHeadAttention, DoesNotCareAboutTheOrderOfTheHeads) {
+  const GoldenCase golden = load_golden("batch");
+  MultiHeadAttention attention = layer_from(golden, 3);
+  MultiHeadAttention exchanged = attention;
+  const arma::uvec columns = {8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7};  // heads 2, 0, 1
+  for (Linear* proj : {&exchanged.query_proj, &exchanged.key_proj, &exchanged.value_proj}) {
+    proj->weight = arma::mat(proj->weight.cols(columns));
+    proj->bias = arma::rowvec(proj->bias.cols(columns));
+  }
+  exchanged.output_proj.weight = arma::mat(exchanged.output_proj.weight.rows(columns));
+  const arma::cube X = golden.cube("X");
+  EXPECT_THAT(exchanged.forward(X), IsNear(attention.forward(X), output_axes)) << note(
+      "the heads were put in another order, in the columns of query, key and value and in the rows of the output "
+      "projection; the output must not change");
+}
+
+TEST(MultiHeadAttention, HidesTheFutureBehindACausalMask) {
+  const GoldenCase golden = load_golden("batch");
+  MultiHeadAttention attention = layer_from(golden, 3);
+  const arma::cube X = golden.cube("X");
+  arma::cube other_end = X;
+  other_end.tube(3, 0, 4, 11).fill(5);  // tokens 3 and 4 of both sequences
+  const arma::cube before = attention.forward(X, causal_mask(5, 5));
+  const arma::cube after = attention.forward(other_end, causal_mask(5, 5));
+  ASSERT_THAT(after, HasShape({{"L", 5}, {"E", 12}, {"B", 2}}));
+  EXPECT_THAT(arma::cube(after.rows(0, 2)), IsNear(arma::cube(before.rows(0, 2)), output_axes))
+      << note("with a causal mask, other tokens 3 and 4 must not change what tokens 0, 1 and 2 get");
+  EXPECT_FALSE(arma::approx_equal(after.rows(3, 4), before.rows(3, 4), "absdiff", 1e-6))
+      << diagnosis_mark << line("value", "tokens 3 and 4 changed, and their own output did not");
+}
+
+TEST(MultiHeadAttention, GivesTheRestTheSameWithPaddingAndWithout) {
+  const GoldenCase golden = load_golden("batch");
+  MultiHeadAttention attention = layer_from(golden, 3);
+  const arma::cube X = golden.cube("X");
+  const arma::uvec lengths = {5, 3};
+  const arma::cube padded = attention.forward(X, padding_mask(lengths, 5, 5));
+  ASSERT_THAT(padded, HasShape({{"L", 5}, {"E", 12}, {"B", 2}}));
+  for (uword b = 0; b < 2; ++b) {
+    const uword last = lengths(b) - 1;
+    const arma::cube cut = X.slices(b, b);
+    EXPECT_THAT(arma::cube(arma::cube(padded.slices(b, b)).rows(0, last)),
+                IsNear(attention.forward(cut.rows(0, last)), output_axes))
+        << note("sequence " + std::to_string(b) + " has " + std::to_string(lengths(b)) +
+                " tokens that are no padding; wanted is what they give with the padding cut off");
+  }
+}
+
+TEST(MultiHeadAttention, EqualsPyTorch) {
+  const GoldenCase golden = load_golden("batch");
+  EXPECT_THAT(layer_from(golden, 3).forward(golden.cube("X")), Matches(golden.expected("output")));
+}
+
+TEST(MultiHeadAttention, EqualsPyTorchWithMasks) {
+  const GoldenCase batch = load_golden("batch");
+  MultiHeadAttention attention = layer_from(batch, 3);
+  for (const std::string name : {"mask_one", "mask_batch", "mask_heads"}) {
+    const GoldenCase golden = load_golden(name);
+    EXPECT_THAT(attention.forward(batch.cube("X"), golden.mask("mask")), Matches(golden.expected("output")))
+        << note("the mask is " + shape_text(golden.mask("mask")) + ", H is 3");
+  }
+}
+
+TEST(MultiHeadAttention, DropsWeightsAndNothingElse) {
+  MultiHeadAttention attention(12, 3, 0.5);  // training
+  arma::arma_rng::set_seed(2);
+  const arma::cube output = attention.forward(arma::cube(40, 12, 2, arma::fill::randn));  // no row is dropped whole
+  EXPECT_TRUE(arma::all(arma::vectorise(output) != 0))
+      << diagnosis_mark << line("value", "the output of a layer that is training holds zeros")
+      << likely_mistake("dropout_on_output");
+  const arma::vec weights = arma::vectorise(attention.attention_weights());
+  EXPECT_TRUE(arma::any(weights == 0) && arma::any(weights != 0))
+      << diagnosis_mark << line("value", "p is 0.5 and the layer is training: wanted are some weights of zero");
+}
+
+TEST(MultiHeadAttention, DropsNothingWithAProbabilityOfZero) {
+  const GoldenCase golden = load_golden("batch");
+  MultiHeadAttention attention = layer_from(golden, 3, 0);
+  attention.dropout.train();
+  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
+}
+
+TEST(MultiHeadAttention, MixesTheValuesWithTheWeightsThatItKeeps) {
+  MultiHeadAttention attention(12, 3, 0.5);  // training, and drawing masks of its own
+  arma::arma_rng::set_seed(6);
+  const arma::cube X(5, 12, 2, arma::fill::randn);
+  const arma::cube output = attention.forward(X);
+  ASSERT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 6}}));
+  const arma::cube V = naive_split_heads(naive_linear(X, attention.value_proj.weight, attention.value_proj.bias), 3);
+  const arma::cube merged = naive_merge_heads(naive_mix(attention.attention_weights(), V), 3);
+  const Linear& last = attention.output_proj;
+  EXPECT_THAT(output, IsNear(naive_linear(merged, last.weight, last.bias), output_axes))
+      << note("wanted is what attention_weights() makes of the values: the weights after dropout, drawn once");
+}
+
+TEST(MultiHeadAttention, EqualsPyTorchWithDropout) {
+  const GoldenCase golden = load_golden("dropout");
+  const GoldenCase batch = load_golden("batch");
+  MultiHeadAttention attention = layer_from(batch, 3, 0.3);
+  attention.dropout.train();
+  attention.dropout.inject(golden.mask("keep"));
+  EXPECT_THAT(attention.forward(batch.cube("X")), Matches(golden.expected("output")));
+}
+
+// B 3, L 2, E 128, H 8; the same mask for all sequences and heads. Its layer fills with -1e20, which is the same where
+// every query may attend to somebody.
+TEST(MultiHeadAttention, EqualsTheNotebooksMultiHeadAttention) {
+  // As in the golden values: sin(k²) for k = start + 1, start + 2, ..., row by row.
+  const auto wave = [](uword rows, uword columns, uword start) {
+    arma::mat numbers(rows, columns);
+    for (uword i = 0; i < rows; ++i) {
+      for (uword j = 0; j < columns; ++j) {
+        const double k = static_cast<double>(start + i * columns + j + 1);
+        numbers(i, j) = std::sin(k * k);
+      }
+    }
+    return numbers;
+  };
+  const GoldenCase golden = load_golden("notebook");
+  MultiHeadAttention attention = quiet_layer(128, 8);
+  uword number = 1;
+  for (const auto& [name, proj] : projections) {
+    (attention.*proj).weight = wave(128, 128, 20000 * number).t() / 8;
+    (attention.*proj).bias = arma::rowvec(wave(1, 128, 1000 * number));
+    ++number;
+  }
+  arma::cube X(2, 128, 3);
+  for (uword b = 0; b < 3; ++b) X.slice(b) = wave(2, 128, 256 * b);
+  EXPECT_THAT(attention.forward(X, golden.mask("mask")), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+// One sentence of ten tokens, H 8, no mask. Token 3 is a word that the vocabulary does not have, tokens 6 to 9 are
+// padding; the five have the same embedding.
+TEST(MultiHeadAttention, EqualsTheArticlesMultiHeadAttention) {
+  const GoldenCase golden = load_golden("article");
+  MultiHeadAttention attention = layer_from(golden, 8);
+  const arma::cube output = attention.forward(golden.cube("X"));
+  EXPECT_THAT(output, Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+  ASSERT_THAT(output, HasShape({{"L", 10}, {"E", 16}, {"B", 1}}));
+  for (const uword padding : {6U, 7U, 8U, 9U}) {
+    EXPECT_THAT(arma::mat(output.slice(0).row(padding)), IsNear(arma::mat(output.slice(0).row(3)), {"1", "E"}))
+        << note("equal tokens get equal outputs: without positions, nothing tells them apart");
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- naive, edges
+
+TEST(MultiHeadAttention, EqualsTheDefinitionForOtherSizes) {
+  struct Sizes {
+    uword L, E, B, H;
+  };
+  arma::arma_rng::set_seed(3);
+  for (const Sizes& size :
+       {Sizes{3, 10, 4, 2}, Sizes{6, 5, 2, 5}, Sizes{1, 6, 4, 2}, Sizes{4, 1, 2, 1}, Sizes{2, 12, 1, 4},
+        Sizes{7, 6, 3, 1}, Sizes{70, 8, 3, 2}, Sizes{4, 6, 7, 3}, Sizes{3, 80, 4, 2}}) {
+    const auto& [L, E, B, H] = size;
+    const std::string about = note("L = " + std::to_string(L) + ", E = " + std::to_string(E) +
+                                   ", B = " + std::to_string(B) + ", H = " + std::to_string(H));
+    MultiHeadAttention attention = quiet_layer(E, H);
+    const arma::cube X(L, E, B, arma::fill::randn);
+    const Naive naive(attention, X, H);
+    EXPECT_THAT(attention.forward(X), IsNear(naive.output, output_axes)) << about;
+    EXPECT_THAT(attention.attention_weights(), IsNear(naive.weights, weights_axes)) << about;
+  }
+}
+
+TEST(MultiHeadAttention, EqualsTheDefinitionWithMaskAndDropout) {
+  struct Sizes {
+    uword L, E, B, H;
+  };
+  arma::arma_rng::set_seed(5);
+  for (const Sizes& size :
+       {Sizes{5, 8, 3, 2}, Sizes{3, 6, 2, 6}, Sizes{4, 15, 1, 3}, Sizes{1, 4, 3, 2}, Sizes{4, 6, 3, 3}}) {
+    const auto& [L, E, B, H] = size;
+    for (const uword slices : {uword{1}, B, H * B}) {
+      const Mask mask = Dropout::draw(L, L, slices, 0.5);  // many rows are fully blocked
+      const Mask keep = Dropout::draw(L, L, H * B, 0.25);
+      MultiHeadAttention attention(E, H, 0.25);
+      attention.dropout.inject(keep);
+      const arma::cube X(L, E, B, arma::fill::randn);
+      const Naive naive(attention, X, H, mask, keep);
+      const std::string about =
+          note("L = " + std::to_string(L) + ", B = " + std::to_string(B) + ", H = " + std::to_string(H) +
+               ", a mask with slices: " + std::to_string(slices) + ", and dropout");
+      EXPECT_THAT(attention.forward(X, mask), IsNear(naive.output, output_axes)) << about;
+      EXPECT_THAT(attention.attention_weights(), IsNear(naive.weights, weights_axes)) << about;
+    }
+  }
+}
+
+TEST(MultiHeadAttention, GivesAQueryWithoutAnyKeyTheBiasAlone) {
+  MultiHeadAttention attention = quiet_layer(12, 3);
+  const arma::cube output = attention.forward(arma::cube(5, 12, 2, arma::fill::randn), arma::zeros<Mask>(5, 5, 1));
+  arma::cube wanted(5, 12, 2);
+  wanted.each_slice() = arma::repmat(attention.output_proj.bias, 5, 1);
+  EXPECT_THAT(output, IsNear(wanted, output_axes))
+      << note("everything is blocked: all weights are zero, and the output is the bias of the output projection");
+  EXPECT_THAT(attention.attention_weights(), IsNear(arma::cube(5, 5, 6, arma::fill::zeros), weights_axes));
+}
+
+TEST(MultiHeadAttention, DoesNotHideANaN) {
+  MultiHeadAttention attention = quiet_layer(6, 3);
+  arma::cube X(5, 6, 2, arma::fill::randn);
+  X(2, 1, 0) = arma::datum::nan;
+  const Naive naive(attention, X, 3);
+  const arma::cube output = attention.forward(X);
+  const std::string about =
+      note("token 2 of sequence 0 holds NaN: every query of that sequence gets NaN, no other one");
+  EXPECT_THAT(attention.attention_weights(), IsNear(naive.weights, weights_axes))
+      << about << (hides_nan(attention.attention_weights(), naive.weights) ? likely_mistake("nan_hidden") : "");
+  EXPECT_THAT(output, IsNear(naive.output, output_axes)) << about;
+}
+
+TEST(MultiHeadAttention, StandsScoresFarFromZero) {
+  const GoldenCase golden = load_golden("far_from_zero");
+  const GoldenCase batch = load_golden("batch");
+  MultiHeadAttention attention = layer_from(batch, 3);
+  EXPECT_THAT(attention.forward(100 * batch.cube("X")), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(MultiHeadAttention, StartsAfreshAtEveryCall) {
+  const GoldenCase golden = load_golden("batch");
+  MultiHeadAttention attention = layer_from(golden, 3);
+  const arma::cube X = golden.cube("X");
+  EXPECT_TRUE(attention.attention_weights().is_empty())
+      << diagnosis_mark << line("value", "attention_weights() is not empty before the first forward");
+  const std::string about =
+      note("forward was called before with another X and a mask; nothing of that call may be left");
+  attention.forward(-2 * X, causal_mask(5, 5));
+  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output"))) << about;
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights"))) << about;
+  attention.forward(arma::cube(X.slices(0, 0)).rows(0, 3));
+  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 4}, {"L (keys)", 4}, {"H·B", 3}})) << about;
+}
+
+TEST(MultiHeadAttention, LeavesItsFieldsAndArgumentsAsTheyWere) {
+  MultiHeadAttention attention(12, 3, 0.5);
+  const MultiHeadAttention before = attention;
+  const arma::cube X(5, 12, 2, arma::fill::randn);
+  const arma::cube X_before = X;
+  const Mask mask = causal_mask(5, 5);
+  attention.forward(X, mask);
+  for (const auto& [name, proj] : projections) {
+    EXPECT_THAT((attention.*proj).weight, IsNear((before.*proj).weight, {"in", "out"}))
+        << note("forward changed the weight of " + name);
+    EXPECT_TRUE(arma::approx_equal((attention.*proj).bias, (before.*proj).bias, "absdiff", 0))
+        << diagnosis_mark << line("value", "forward changed the bias of " + name);
+  }
+  EXPECT_THAT(X, IsNear(X_before, output_axes)) << note("forward changed X");
+  EXPECT_TRUE(arma::all(arma::vectorise(mask == causal_mask(5, 5))))
+      << diagnosis_mark << line("value", "forward changed the mask");
+  EXPECT_TRUE(attention.dropout.training() && attention.dropout.p() == 0.5 && attention.num_heads() == 3)
+      << diagnosis_mark << line("value", "forward changed the dropout or the number of heads");
+}
+
+TEST(MultiHeadAttention, LeavesTheRandomGeneratorToTheCaller) {
+  const MultiHeadAttention first(12, 3);
+  const MultiHeadAttention second(12, 3);
+  const MultiHeadAttention third(12, 3);
+  EXPECT_FALSE(arma::approx_equal(first.query_proj.weight, second.query_proj.weight, "absdiff", 1e-12) ||
+               arma::approx_equal(second.query_proj.weight, third.query_proj.weight, "absdiff", 1e-12))
+      << diagnosis_mark << line("value", "two new layers have the same weight")
+      << note("the constructor seeds the generator itself; leave that to the caller");
+
+  MultiHeadAttention attention(12, 3, 0.5);
+  const arma::cube X(5, 12, 2, arma::fill::randn);
+  attention.forward(X);
+  const arma::cube once = attention.attention_weights();
+  attention.forward(X);
+  EXPECT_FALSE(arma::approx_equal(once, attention.attention_weights(), "absdiff", 1e-12))
+      << diagnosis_mark << line("value", "while training, two calls dropped the same weights")
+      << note("forward seeds the generator, or keeps a mask; dropout draws a new one at each call");
+}
+
+/// The scores are small here, so that it is the L x E x B cubes that count. There is room for two more of them.
+TEST(MultiHeadAttention, SplitsAndMergesWithoutCopying) {
+  MultiHeadAttention attention = quiet_layer(192, 6);
+  const arma::cube X(4, 192, 2, arma::fill::randn);
+  const std::size_t unit = X.n_elem * sizeof(double);
+  attention.forward(X);
+  ASSERT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 4}, {"L (keys)", 4}, {"H·B", 12}}));
+  const std::size_t one_projection = allocated_bytes([&] { split_heads(attention.query_proj(X), 6); });
+  // four of them (a merge costs no more than a split), the context, and all that has the size of the scores
+  const std::size_t needed = 4 * one_projection + unit + unit;
+  const std::size_t one_weight = 192 * 192 * sizeof(double);
+  const std::size_t asked_for = allocated_bytes([&] { attention.forward(X); });
+  EXPECT_TRUE(asked_for <= needed + 2 * unit)
+      << diagnosis_mark
+      << line("value", "forward asks for " + bytes_text(asked_for) + ", and " + bytes_text(needed) + " are enough; " +
+                           bytes_text(unit) + " are one L x E x B cube")
+      << (asked_for < needed + one_weight ? likely_mistake("heads_copied")
+                                          : note("a weight, or rows of one, is copied: use it where it is"));
+}
+
+// ------------------------------------------------------------------------------------------------ bad input
+
+TEST(MultiHeadAttention, RejectsHeadsThatDoNotDivideTheWidth) {
+  EXPECT_TRUE(throws([] { MultiHeadAttention(7, 2); }) && throws([] { MultiHeadAttention(4, 8); }))
+      << diagnosis_mark << likely_mistake("heads_do_not_divide");
+  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"7", "2"}), [] { MultiHeadAttention(7, 2); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"4", "8"}), [] { MultiHeadAttention(4, 8); });
+}
+
+TEST(MultiHeadAttention, RejectsSizesOfZero) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"0"}), [] { MultiHeadAttention(0, 2); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { MultiHeadAttention(4, 0); });
+}
+
+TEST(MultiHeadAttention, RejectsADropoutThatIsNoProbability) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"-0.5"}), [] { MultiHeadAttention(12, 3, -0.5); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1"}), [] { MultiHeadAttention(12, 3, 1); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1.5"}), [] { MultiHeadAttention(12, 3, 1.5); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"nan"}),
+                      [] { MultiHeadAttention(12, 3, std::numeric_limits<double>::quiet_NaN()); });
+}
+
+TEST(MultiHeadAttention, RejectsAnInputOfTheWrongShape) {
+  MultiHeadAttention attention(12, 3);
+  for (const arma::SizeCube size :
+       {arma::SizeCube(5, 11, 2), arma::SizeCube(5, 13, 2), arma::SizeCube(5, 4, 2), arma::SizeCube(5, 24, 2)}) {
+    const arma::cube X(size, arma::fill::zeros);
+    EXPECT_PRED_FORMAT1(RejectsArgument("X", {shape_text(X), "12"}), [&] { attention.forward(X); });
+  }
+  for (const arma::SizeCube size :
+       {arma::SizeCube(0, 0, 0), arma::SizeCube(0, 12, 2), arma::SizeCube(5, 0, 2), arma::SizeCube(5, 12, 0)}) {
+    const arma::cube X(size);
+    EXPECT_PRED_FORMAT1(RejectsArgument("X", {shape_text(X)}), [&] { attention.forward(X); });
+  }
+}
+
+TEST(MultiHeadAttention, RejectsAMaskOfTheWrongShape) {
+  MultiHeadAttention attention(12, 3);
+  const arma::cube X(5, 12, 2, arma::fill::randn);
+  EXPECT_TRUE(throws([&] { attention.forward(X, arma::ones<Mask>(5, 5, 3)); }))
+      << diagnosis_mark << likely_mistake("mask_slices_unchecked");
+  for (const arma::SizeCube size :
+       {arma::SizeCube(4, 5, 1), arma::SizeCube(5, 4, 2), arma::SizeCube(6, 5, 6), arma::SizeCube(5, 12, 1),
+        arma::SizeCube(1, 5, 2), arma::SizeCube(5, 1, 1), arma::SizeCube(5, 5, 3), arma::SizeCube(5, 5, 4),
+        arma::SizeCube(5, 5, 5), arma::SizeCube(5, 5, 12)}) {
+    const Mask mask = arma::ones<Mask>(size.n_rows, size.n_cols, size.n_slices);
+    EXPECT_PRED_FORMAT1(RejectsArgument("mask", {shape_text(mask), "5 x 5 x 1", "5 x 5 x 2", "5 x 5 x 6"}),
+                        [&] { attention.forward(X, mask); });
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------- speed
+
+ATTN_SPEED("forward, 2 sequences of 32 tokens, E = 64, H = 4", [] {
+  const arma::cube X(32, 64, 2, arma::fill::randn);
+  MultiHeadAttention layer(64, 4);
+  layer.dropout.eval();
+  return [layer, X]() mutable { return layer.forward(X); };
+});
+
+}  // namespace
+}  // namespace attn::judge

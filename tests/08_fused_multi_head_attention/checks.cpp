@@ -1,0 +1,767 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <armadillo>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "attn/fused_multi_head_attention.hpp"
+#include "attn/masking.hpp"
+#include "attn/multi_head_attention.hpp"
+#include "attn/self_attention_v3.hpp"
+#include "judge/allocation.hpp"
+#include "judge/golden.hpp"
+#include "judge/matchers.hpp"
+#include "judge/oracles.hpp"
+#include "judge/speed.hpp"
+
+namespace attn::judge {
+namespace {
+
+/// The layer of a golden case, without dropout.
+FusedMultiHeadAttention layer_from(const GoldenCase& golden, arma::uword num_heads) {
+  FusedMultiHeadAttention attention(golden.linear("qkv_proj").weight.n_rows, num_heads);
+  attention.qkv_proj = golden.linear("qkv_proj");
+  attention.output_proj = golden.linear("output_proj");
+  attention.dropout.eval();
+  return attention;
+}
+
+FusedMultiHeadAttention layer_without_dropout(arma::uword embed_dim, arma::uword num_heads) {
+  FusedMultiHeadAttention attention(embed_dim, num_heads);
+  attention.dropout.eval();
+  return attention;
+}
+
+MultiHeadAttention separate_layer_from(const GoldenCase& golden, arma::uword num_heads) {
+  MultiHeadAttention attention(golden.linear("query_proj").weight.n_rows, num_heads);
+  attention.query_proj = golden.linear("query_proj");
+  attention.key_proj = golden.linear("key_proj");
+  attention.value_proj = golden.linear("value_proj");
+  attention.output_proj = golden.linear("output_proj");
+  attention.dropout.eval();
+  return attention;
+}
+
+/// What a layer must give, one number at a time.
+struct Wanted {
+  arma::cube weights;
+  arma::cube output;
+};
+
+Wanted by_definition(const FusedMultiHeadAttention& attention, arma::uword num_heads, const arma::cube& X,
+                     const Mask& mask = {}) {
+  const arma::uword dim = X.n_cols;
+  const arma::cube QKV = naive_linear(X, attention.qkv_proj.weight, attention.qkv_proj.bias);
+  const arma::cube Q = naive_split_heads(QKV.cols(0, dim - 1), num_heads);
+  const arma::cube K = naive_split_heads(QKV.cols(dim, 2 * dim - 1), num_heads);
+  const arma::cube V = naive_split_heads(QKV.cols(2 * dim, 3 * dim - 1), num_heads);
+  const arma::cube context = naive_merge_heads(naive_attention(Q, K, V, mask), num_heads);
+  return {naive_attention_weights(Q, K, mask),
+          naive_linear(context, attention.output_proj.weight, attention.output_proj.bias)};
+}
+
+bool equal(const arma::mat& a, const arma::mat& b) { return arma::approx_equal(a, b, "absdiff", 1e-12); }
+
+/// Drawn as Linear draws them: within 1/sqrt(in), and spread over it.
+bool drawn_by_linear(const Linear& layer) {
+  const auto drawn = [&](const arma::mat& x) {
+    const double bound = 1 / std::sqrt(static_cast<double>(layer.weight.n_rows));
+    return arma::abs(x).max() <= bound && arma::stddev(arma::vectorise(x)) > 0.4 * bound;
+  };
+  return !layer.bias.is_empty() && drawn(layer.weight) && drawn(layer.bias);
+}
+
+// ------------------------------------------------------------------------------------------------ the layer, 08.1
+
+TEST(FusedMultiHeadAttention, HasOneProjectionThreeTimesAsWideAndOneForTheOutput) {
+  const FusedMultiHeadAttention attention(6, 2);
+  EXPECT_THAT(attention.qkv_proj.weight, HasShape({{"E", 6}, {"3E", 18}}));
+  EXPECT_THAT(attention.output_proj.weight, HasShape({{"E (in)", 6}, {"E (out)", 6}}));
+}
+
+TEST(FusedMultiHeadAttention, HasABiasInBothProjections) {
+  const FusedMultiHeadAttention attention(6, 2);
+  EXPECT_THAT(arma::mat(attention.qkv_proj.bias), HasShape({{"1", 1}, {"3E", 18}}))
+      << note("leave out the third argument of Linear: then it has a bias");
+  EXPECT_THAT(arma::mat(attention.output_proj.bias), HasShape({{"1", 1}, {"E", 6}}))
+      << note("leave out the third argument of Linear: then it has a bias");
+}
+
+TEST(FusedMultiHeadAttention, KeepsItsNumberOfHeadsAndItsDropout) {
+  const FusedMultiHeadAttention attention(12, 3, 0.25);
+  EXPECT_EQ(attention.num_heads(), 3U) << note("num_heads() must give the number that the constructor got");
+  EXPECT_EQ(attention.dropout.p(), 0.25) << note("dropout.p() must be the dropout_p that the constructor got");
+  EXPECT_EQ(FusedMultiHeadAttention(12, 3).dropout.p(), 0.1);
+  EXPECT_TRUE(attention.dropout.training()) << diagnosis_mark << line("value", "a new layer is not training");
+}
+
+TEST(FusedMultiHeadAttention, KeepsWhatLinearDraws) {
+  const FusedMultiHeadAttention attention(50, 2);
+  ASSERT_FALSE(attention.qkv_proj.bias.is_empty() || attention.output_proj.bias.is_empty())
+      << diagnosis_mark << line("value", "a projection has no bias");
+  EXPECT_TRUE(drawn_by_linear(attention.qkv_proj) && drawn_by_linear(attention.output_proj))
+      << diagnosis_mark << line("value", "a weight or a bias is not as Linear draws it")
+      << note("construct each Linear with its sizes, and leave its weight and bias alone");
+}
+
+TEST(FusedMultiHeadAttention, DrawsEveryProjectionAnew) {
+  const FusedMultiHeadAttention attention(6, 2);
+  ASSERT_THAT(attention.qkv_proj.weight, HasShape({{"E", 6}, {"3E", 18}}));
+  const std::vector<arma::mat> parts = {attention.qkv_proj.weight.cols(0, 5), attention.qkv_proj.weight.cols(6, 11),
+                                        attention.qkv_proj.weight.cols(12, 17), attention.output_proj.weight};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      EXPECT_FALSE(equal(parts[i], parts[j]))
+          << diagnosis_mark << line("value", "two of the weights for Q, K, V and the output are the same");
+    }
+  }
+}
+
+TEST(FusedMultiHeadAttention, LeavesTheRandomGeneratorToTheCaller) {
+  const FusedMultiHeadAttention first(6, 2);
+  const FusedMultiHeadAttention second(6, 2);
+  EXPECT_FALSE(equal(first.qkv_proj.weight, second.qkv_proj.weight) ||
+               equal(first.output_proj.weight, second.output_proj.weight))
+      << diagnosis_mark << line("value", "two new layers have the same weight")
+      << note("the constructor seeds the generator itself; leave that to the caller");
+}
+
+// ------------------------------------------------------------------------------------------------- forward, 08.2
+
+TEST(FusedMultiHeadAttention, KeepsTheShapeOfItsInput) {
+  FusedMultiHeadAttention attention(6, 2);
+  EXPECT_THAT(attention.forward(arma::cube(5, 6, 3, arma::fill::randn)), HasShape({{"L", 5}, {"E", 6}, {"B", 3}}));
+}
+
+TEST(FusedMultiHeadAttention, KeepsOneSliceOfWeightsForEachHead) {
+  FusedMultiHeadAttention attention(12, 4);
+  attention.forward(arma::cube(5, 12, 3, arma::fill::randn));
+  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 12}}));
+}
+
+TEST(FusedMultiHeadAttention, GivesTheTwoHeadsWorkedByHand) {
+  const GoldenCase golden = load_golden("by_hand");
+  FusedMultiHeadAttention attention(4, 2);
+  attention.dropout.eval();
+  attention.qkv_proj.weight = {{1, 0, 0, 1, 1, 0, 1, 1, 1, 0, 0, 2},
+                               {0, 1, 1, 0, 0, 1, 0, 1, 0, 1, 1, 0},
+                               {1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0},
+                               {0, 0, 1, 1, 1, 0, 0, 0, 2, 0, 0, 1}};
+  attention.qkv_proj.bias = {0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0, -1};
+  attention.output_proj.weight = {{1, 0, 0, 0}, {0, 1, 0, 0}, {1, 0, 1, 0}, {0, 1, 0, 1}};
+  attention.output_proj.bias = {0, 0, 1, 0};
+  arma::cube X(2, 4, 1);
+  X.slice(0) = {{1, 0, 1, 0}, {0, 2, 0, 1}};
+  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(FusedMultiHeadAttention, GivesEveryQueryWeightsThatSumToOne) {
+  const GoldenCase golden = load_golden("batch");
+  FusedMultiHeadAttention attention = layer_from(golden, 2);
+  attention.forward(golden.cube("X"));
+  EXPECT_THAT(attention.attention_weights(), RowsSumToOne());
+}
+
+TEST(FusedMultiHeadAttention, IsLesson04WhenThereIsOneHead) {
+  FusedMultiHeadAttention attention = layer_without_dropout(6, 1);
+  SelfAttentionV3 single(6, 0);
+  single.proj = attention.qkv_proj;
+  single.output_proj = attention.output_proj;
+  const arma::cube X(5, 6, 3, arma::fill::randn);
+  const std::string about = note("with H = 1 the layer is SelfAttentionV3; this is what that gives");
+  EXPECT_THAT(attention.forward(X), IsNear(single.forward(X), {"L", "E", "B"})) << about;
+  EXPECT_THAT(attention.attention_weights(), IsNear(single.attention_weights(), {"L", "L", "B"})) << about;
+}
+
+TEST(FusedMultiHeadAttention, FollowsTheTokensWhenTheyArePermuted) {
+  const GoldenCase golden = load_golden("batch");
+  FusedMultiHeadAttention attention = layer_from(golden, 2);
+  const arma::cube X = golden.cube("X");
+  const arma::uvec order = {2, 0, 4, 1, 3};
+  arma::cube permuted_X = X;
+  arma::cube permuted_output = attention.forward(X);
+  for (arma::uword b = 0; b < X.n_slices; ++b) {
+    permuted_X.slice(b) = arma::mat(X.slice(b)).rows(order);
+    permuted_output.slice(b) = arma::mat(permuted_output.slice(b)).rows(order);
+  }
+  EXPECT_THAT(attention.forward(permuted_X), IsNear(permuted_output, {"L", "E", "B"}))
+      << note("attention knows no order: permuted tokens must give the same rows, permuted");
+}
+
+TEST(FusedMultiHeadAttention, KeepsTheSequencesOfABatchApart) {
+  const GoldenCase golden = load_golden("batch");
+  FusedMultiHeadAttention attention = layer_from(golden, 2);
+  const arma::cube X = golden.cube("X");
+  const arma::cube together = attention.forward(X);
+  const arma::cube weights = attention.attention_weights();
+  ASSERT_EQ(weights.n_slices, 6U);
+  for (arma::uword b = 0; b < X.n_slices; ++b) {
+    const std::string about =
+        note("this is sequence " + std::to_string(b) + " of the batch; alone, the same sequence gives what is wanted");
+    const arma::cube alone = attention.forward(X.slices(b, b));
+    EXPECT_THAT(arma::cube(together.slices(b, b)), IsNear(alone, {"L", "E", "B"})) << about;
+    EXPECT_THAT(arma::cube(weights.slices(2 * b, 2 * b + 1)), IsNear(attention.attention_weights(), {"L", "L", "H·B"}))
+        << about;
+  }
+}
+
+TEST(FusedMultiHeadAttention, KeepsTheHeadsApart) {
+  const arma::uword D = 2;
+  FusedMultiHeadAttention attention = layer_without_dropout(3 * D, 3);
+  attention.output_proj.weight.eye();
+  const arma::cube X(5, 3 * D, 4, arma::fill::randn);
+  const arma::cube before = attention.forward(X);
+  for (const arma::uword first : {D, 4 * D, 7 * D}) {  // head 1 of the queries, the keys, the values
+    attention.qkv_proj.weight.cols(first, first + D - 1) *= -3;
+  }
+  arma::cube after = attention.forward(X);
+  EXPECT_FALSE(arma::approx_equal(after.cols(D, 2 * D - 1), before.cols(D, 2 * D - 1), "absdiff", 1e-6))
+      << diagnosis_mark << line("value", "the columns of head 1 did not change with its weights");
+  after.cols(D, 2 * D - 1) = before.cols(D, 2 * D - 1);
+  EXPECT_THAT(after, IsNear(before, {"L", "E", "B"}))
+      << note("only the weights of head 1 were changed; the columns of heads 0 and 2 must stay as they were");
+}
+
+TEST(FusedMultiHeadAttention, EqualsPyTorch) {
+  const GoldenCase golden = load_golden("batch");
+  FusedMultiHeadAttention attention = layer_from(golden, 2);
+  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
+}
+
+TEST(FusedMultiHeadAttention, KeepsTheWeightsThatPyTorchHas) {
+  const GoldenCase golden = load_golden("batch");
+  FusedMultiHeadAttention attention = layer_from(golden, 2);
+  attention.forward(golden.cube("X"));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(FusedMultiHeadAttention, EqualsTheDefinitionForOtherSizes) {
+  struct Sizes {
+    arma::uword L, E, H, B;
+  };
+  for (const Sizes& n : {Sizes{4, 6, 3, 5},
+                         {5, 6, 6, 2},
+                         {7, 8, 4, 3},
+                         {3, 10, 2, 1},
+                         {1, 6, 2, 4},
+                         {2, 1, 1, 3},
+                         {70, 6, 2, 3},
+                         {2, 40, 20, 4},
+                         {3, 80, 2, 4},
+                         {3, 24, 8, 2}}) {
+    const arma::cube X(n.L, n.E, n.B, arma::fill::randn);
+    FusedMultiHeadAttention attention = layer_without_dropout(n.E, n.H);
+    const Wanted wanted = by_definition(attention, n.H, X);
+    const std::string about = note("L = " + std::to_string(n.L) + ", E = " + std::to_string(n.E) +
+                                   ", H = " + std::to_string(n.H) + ", B = " + std::to_string(n.B));
+    EXPECT_THAT(attention.forward(X), IsNear(wanted.output, {"L", "E", "B"})) << about;
+    EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, {"L", "L", "H·B"})) << about;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- masks, dropout
+
+TEST(FusedMultiHeadAttention, LetsEveryTokenSeeOnlyThePastUnderACausalMask) {
+  FusedMultiHeadAttention attention = layer_without_dropout(6, 3);
+  arma::cube X(5, 6, 2, arma::fill::randn);
+  const arma::cube before = attention.forward(X, causal_mask(5, 5));
+  X.rows(3, 4) *= -2;
+  const arma::cube after = attention.forward(X, causal_mask(5, 5));
+  EXPECT_THAT(arma::cube(after.rows(0, 2)), IsNear(arma::cube(before.rows(0, 2)), {"L", "E", "B"}))
+      << note("only tokens 3 and 4 were changed: the outputs of the tokens before them must stay as they were");
+  EXPECT_FALSE(arma::approx_equal(after.rows(3, 4), before.rows(3, 4), "absdiff", 1e-6))
+      << diagnosis_mark << line("value", "the outputs of tokens 3 and 4 did not change with their inputs");
+}
+
+TEST(FusedMultiHeadAttention, IgnoresPadding) {
+  const GoldenCase golden = load_golden("padding");
+  FusedMultiHeadAttention attention = layer_from(golden, 2);
+  EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask")), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(FusedMultiHeadAttention, TakesAMaskForAllForEachSequenceOrForEachHead) {
+  const arma::uword L = 5, H = 3, B = 2;
+  FusedMultiHeadAttention attention = layer_without_dropout(12, H);
+  const arma::cube X(L, 12, B, arma::fill::randn);
+  for (const arma::uword slices : {arma::uword{1}, B, H * B}) {
+    const Mask mask = arma::randi<Mask>(L, L, slices, arma::distr_param(0, 1));
+    const Wanted wanted = by_definition(attention, H, X, mask);
+    const std::string about = note("the mask is " + shape_text(mask) + ", for H = 3 heads of B = 2 sequences");
+    EXPECT_THAT(attention.forward(X, mask), IsNear(wanted.output, {"L", "E", "B"})) << about;
+    EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, {"L", "L", "H·B"})) << about;
+  }
+}
+
+TEST(FusedMultiHeadAttention, CountsAnyNumberButZeroAsMayAttend) {
+  FusedMultiHeadAttention attention = layer_without_dropout(6, 3);
+  const arma::cube X(5, 6, 2, arma::fill::randn);
+  const Mask mask = causal_mask(5, 5);
+  EXPECT_THAT(attention.forward(X, 7 * mask), IsNear(attention.forward(X, mask), {"L", "E", "B"}))
+      << note("a mask of 7 and 0 must do what the same mask of 1 and 0 does");
+}
+
+TEST(FusedMultiHeadAttention, EqualsTheNotebooksMultiHeadAttentionUnderItsMask) {
+  const GoldenCase golden = load_golden("notebook");
+  FusedMultiHeadAttention attention = layer_from(golden, 4);
+  EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask")), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(FusedMultiHeadAttention, GivesTheOutputsBiasWhereTheNotebookGivesNaN) {
+  const GoldenCase golden = load_golden("notebook");
+  FusedMultiHeadAttention attention = layer_from(golden, 4);
+  const arma::cube output = attention.forward(golden.cube("X"), golden.mask("mask"));
+  ASSERT_THAT(output, HasShape({{"L", 2}, {"E", 8}, {"B", 3}}));
+  const bool others_fine = !output.slice(0).has_nan() && !output.slice(2).has_nan();
+  EXPECT_FALSE(output.slice(1).has_nan())
+      << diagnosis_mark << line("value", "sequence 1, which may attend to nobody, holds NaN (not a number)")
+      << (others_fine ? likely_mistake("blocked_row_nan") : "");
+  EXPECT_THAT(arma::mat(output.slice(1)), IsNear(arma::repmat(attention.output_proj.bias, 2, 1), {"L", "E"}))
+      << note("sequence 1 may attend to nobody: its contexts are zeros, and only the bias of output_proj is left");
+}
+
+TEST(FusedMultiHeadAttention, DropsTheWeightsThatPyTorchDropped) {
+  const GoldenCase golden = load_golden("dropout");
+  FusedMultiHeadAttention attention(8, 2, 0.4);
+  attention.qkv_proj = golden.linear("qkv_proj");
+  attention.output_proj = golden.linear("output_proj");
+  attention.dropout.inject(golden.mask("keep"));
+  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(FusedMultiHeadAttention, AppliesTheMaskAndDropoutTogether) {
+  const GoldenCase golden = load_golden("masked_dropout");
+  FusedMultiHeadAttention attention(8, 2, 0.4);
+  attention.qkv_proj = golden.linear("qkv_proj");
+  attention.output_proj = golden.linear("output_proj");
+  attention.dropout.inject(golden.mask("keep"));
+  EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask")), Matches(golden.expected("output")))
+      << note("with a mask, in training, with p = 0.4");
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(FusedMultiHeadAttention, DropsOthersAtEveryCallWhileTraining) {
+  FusedMultiHeadAttention attention(6, 2, 0.5);
+  const arma::cube X(7, 6, 3, arma::fill::randn);
+  attention.forward(X);
+  const arma::cube first = attention.attention_weights();
+  attention.forward(X);
+  EXPECT_FALSE(arma::approx_equal(first, attention.attention_weights(), "absdiff", 1e-12))
+      << diagnosis_mark << line("value", "two calls while training kept the same weights, although p = 0.5")
+      << note("apply dropout to the weights anew at every call");
+}
+
+// ------------------------------------------------------------------------------------------------- edges
+
+TEST(FusedMultiHeadAttention, StartsAfreshAtEveryCall) {
+  const GoldenCase golden = load_golden("batch");
+  FusedMultiHeadAttention attention = layer_from(golden, 2);
+  const arma::cube X = golden.cube("X");
+  EXPECT_TRUE(attention.attention_weights().is_empty())
+      << diagnosis_mark << line("value", "attention_weights() is not empty before the first forward");
+  const std::string about = note("forward was called before with another X and a mask; nothing of it may be left");
+  attention.forward(-2 * X, causal_mask(5, 5));
+  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output"))) << about;
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights"))) << about;
+  attention.forward(X.slices(0, 0));
+  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 2}})) << about;
+  attention.forward(X.rows(0, 2));
+  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 3}, {"L (keys)", 3}, {"H·B", 6}})) << about;
+}
+
+TEST(FusedMultiHeadAttention, LeavesItsFieldsAndItsArgumentsAsTheyWere) {
+  FusedMultiHeadAttention attention(6, 2, 0.25);
+  const FusedMultiHeadAttention before = attention;
+  const arma::cube X(5, 6, 3, arma::fill::randn);
+  const arma::cube X_before = X;
+  const Mask mask = causal_mask(5, 5);
+  attention.forward(X, mask);
+  EXPECT_THAT(attention.qkv_proj.weight, IsNear(before.qkv_proj.weight, {"in", "out"}));
+  EXPECT_THAT(arma::mat(attention.qkv_proj.bias), IsNear(arma::mat(before.qkv_proj.bias), {"1", "out"}));
+  EXPECT_THAT(attention.output_proj.weight, IsNear(before.output_proj.weight, {"in", "out"}));
+  EXPECT_THAT(arma::mat(attention.output_proj.bias), IsNear(arma::mat(before.output_proj.bias), {"1", "out"}));
+  EXPECT_THAT(X, IsNear(X_before, {"L", "E", "B"}));
+  EXPECT_TRUE(attention.dropout.training() && attention.dropout.p() == 0.25 && attention.num_heads() == 2)
+      << diagnosis_mark << line("value", "forward changed the dropout or the number of heads");
+  EXPECT_TRUE(arma::all(arma::vectorise(mask == causal_mask(5, 5))))
+      << diagnosis_mark << line("value", "forward changed the mask");
+}
+
+TEST(FusedMultiHeadAttention, StandsScoresFarFromZero) {
+  const GoldenCase golden = load_golden("far_from_zero");
+  FusedMultiHeadAttention attention = layer_from(golden, 2);
+  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
+}
+
+TEST(FusedMultiHeadAttention, DoesNotHideANaN) {
+  FusedMultiHeadAttention attention = layer_without_dropout(6, 3);
+  arma::cube X(5, 6, 2, arma::fill::randn);
+  X(2, 1, 0) = arma::datum::nan;
+  const Wanted wanted = by_definition(attention, 3, X);
+  const arma::cube output = attention.forward(X);
+  const std::string about =
+      note("token 2 of sequence 0 holds NaN: every query of that sequence gets NaN, no other one");
+  EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, {"L", "L", "H·B"}))
+      << about << (hides_nan(attention.attention_weights(), wanted.weights) ? likely_mistake("nan_hidden") : "");
+  EXPECT_THAT(output, IsNear(wanted.output, {"L", "E", "B"})) << about;
+}
+
+TEST(FusedMultiHeadAttention, LeavesTheHeadsWhereTheyLie) {
+  const arma::uword L = 4, E = 192, H = 6, B = 2;
+  FusedMultiHeadAttention attention = layer_without_dropout(E, H);
+  const arma::cube X(L, E, B, arma::fill::randn);
+  attention.forward(X);
+  const std::size_t one = L * E * B * sizeof(double);  // as much as X, or as all queries together
+  const std::size_t bytes = allocated_bytes([&] { attention.forward(X); });
+  // About 10 times X is what it takes: 3 for the projection and 3 inside Linear, 1 for the contexts and 1 for the
+  // products that go there, 1 for the output and 1 inside Linear; the scores are small here.
+  const bool copied_heads = bytes < 40 * one;  // a copy of the weight alone is 72 times X
+  EXPECT_TRUE(2 * bytes <= 23 * one) << diagnosis_mark
+                                     << line("value", "forward asked for " + bytes_text(bytes) + ", want at most " +
+                                                          bytes_text(23 * one / 2) + " (11.5 times as much as X)")
+                                     << (copied_heads ? likely_mistake("heads_copied")
+                                                      : note("a layer or a weight is copied: use it where it is"));
+}
+
+// -------------------------------------------------------------------------------------------- join_columns, 08.3
+
+TEST(JoinColumns, PutsWeightsAndBiasesSideBySide) {
+  const GoldenCase golden = load_golden("join_two");
+  const Linear joined = join_columns({golden.linear("layer0"), golden.linear("layer1")});
+  EXPECT_THAT(joined.weight, Matches(golden.expected("weight")));
+  EXPECT_THAT(arma::mat(joined.bias), Matches(golden.expected("bias")));
+}
+
+TEST(JoinColumns, TakesTheBiasesOver) {
+  Linear first(4, 3), second(4, 2);
+  first.bias.fill(100);
+  second.bias.fill(200);
+  const arma::mat bias = join_columns({first, second}).bias;
+  ASSERT_THAT(bias, HasShape({{"1", 1}, {"sum of out", 5}}));
+  const bool random = arma::abs(bias).max() < 1;
+  const arma::mat wanted = {{100, 100, 100, 200, 200}};
+  EXPECT_THAT(bias, IsNear(wanted, {"1", "out"})) << (random ? likely_mistake("join_bias_left") : "");
+}
+
+TEST(JoinColumns, JoinsLayersOfDifferentWidths) {
+  const GoldenCase golden = load_golden("join");
+  const Linear joined = join_columns({golden.linear("layer0"), golden.linear("layer1"), golden.linear("layer2")});
+  EXPECT_THAT(joined.weight, Matches(golden.expected("weight")));
+  EXPECT_THAT(arma::mat(joined.bias), Matches(golden.expected("bias")));
+  EXPECT_THAT(joined(golden.cube("x")), Matches(golden.expected("output")));
+}
+
+TEST(JoinColumns, GivesTheResultsSideBySide) {
+  for (const bool with_bias : {true, false}) {
+    const std::vector<Linear> layers = {{4, 3, with_bias}, {4, 1, with_bias}, {4, 2, with_bias}, {4, 6, with_bias}};
+    const arma::cube x(5, 4, 7, arma::fill::randn);
+    arma::cube wanted(5, 12, 7);
+    arma::uword column = 0;
+    for (const Linear& layer : layers) {
+      wanted.cols(column, column + layer.weight.n_cols - 1) = naive_linear(x, layer.weight, layer.bias);
+      column += layer.weight.n_cols;
+    }
+    EXPECT_THAT(join_columns(layers)(x), IsNear(wanted, {"L", "out", "B"}))
+        << note(std::string("the layers are 4 -> 3, 1, 2 and 6, ") + (with_bias ? "with" : "without") + " bias");
+    EXPECT_EQ(join_columns(layers).bias.is_empty(), !with_bias)
+        << diagnosis_mark
+        << line("value", with_bias ? "the bias is empty" : "the result has a bias, and no layer has one")
+        << (with_bias ? "" : likely_mistake("join_bias_of_zeros"));
+  }
+}
+
+TEST(JoinColumns, GivesBackASingleLayer) {
+  const Linear layer(4, 3);
+  const Linear joined = join_columns({layer});
+  EXPECT_THAT(joined.weight, IsNear(layer.weight, {"in", "out"}));
+  EXPECT_THAT(arma::mat(joined.bias), IsNear(arma::mat(layer.bias), {"1", "out"}));
+}
+
+TEST(JoinColumns, LeavesTheLayersAsTheyWere) {
+  const std::vector<Linear> layers = {{4, 3}, {4, 2}};
+  const std::vector<Linear> before = layers;
+  const Linear joined = join_columns(layers);
+  EXPECT_EQ(joined.weight.n_cols, 5U);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    EXPECT_THAT(layers[i].weight, IsNear(before[i].weight, {"in", "out"}));
+    EXPECT_THAT(arma::mat(layers[i].bias), IsNear(arma::mat(before[i].bias), {"1", "out"}));
+  }
+}
+
+TEST(JoinColumns, MakesSmallLinearsForEachHeadOneProjection) {
+  const arma::uword L = 5, H = 3, D = 4, E = H * D, B = 2;
+  std::vector<Linear> layers;
+  for (arma::uword i = 0; i < 3 * H; ++i) layers.emplace_back(E, D);  // each drawn anew
+  FusedMultiHeadAttention attention = layer_without_dropout(E, H);
+  attention.qkv_proj = join_columns(layers);
+
+  const arma::cube X(L, E, B, arma::fill::randn);
+  arma::cube context(L, E, B);
+  arma::cube weights(L, L, H * B);
+  for (arma::uword h = 0; h < H; ++h) {  // each head on its own, from its own three layers
+    const auto part = [&](arma::uword i) { return naive_linear(X, layers[i].weight, layers[i].bias); };
+    const arma::cube Q = part(h), K = part(H + h), V = part(2 * H + h);
+    context.cols(h * D, h * D + D - 1) = naive_attention(Q, K, V);
+    const arma::cube of_head = naive_attention_weights(Q, K);
+    for (arma::uword b = 0; b < B; ++b) weights.slice(b * H + h) = of_head.slice(b);
+  }
+  const Linear& output_proj = attention.output_proj;
+  const std::string about =
+      note("wanted is what the 9 small layers give, each head computed alone (needs forward too)");
+  EXPECT_THAT(attention.forward(X),
+              IsNear(naive_linear(context, output_proj.weight, output_proj.bias), {"L", "E", "B"}))
+      << about;
+  EXPECT_THAT(attention.attention_weights(), IsNear(weights, {"L", "L", "H·B"})) << about;
+}
+
+// ------------------------------------------------------------------------------------ fused = separate, 08.4
+
+TEST(Fuse, PutsTheThreeProjectionsSideBySide) {
+  const GoldenCase golden = load_golden("fuse");
+  const FusedMultiHeadAttention fused = fuse(separate_layer_from(golden, 2));
+  EXPECT_THAT(fused.qkv_proj.weight, Matches(golden.expected("fused_weight")));
+  EXPECT_THAT(arma::mat(fused.qkv_proj.bias), Matches(golden.expected("fused_bias")));
+}
+
+TEST(Fuse, TakesTheBiasesOver) {
+  MultiHeadAttention separate(6, 2);
+  separate.query_proj.bias.fill(100);
+  separate.key_proj.bias.fill(200);
+  separate.value_proj.bias.fill(300);
+  const FusedMultiHeadAttention fused = fuse(separate);
+  const arma::mat bias = fused.qkv_proj.bias;
+  ASSERT_THAT(bias, HasShape({{"1", 1}, {"3E", 18}}));
+  const bool random = arma::abs(bias).max() < 1 && arma::abs(bias).max() > 0;
+  const arma::mat wanted = arma::join_rows(arma::mat(separate.query_proj.bias), arma::mat(separate.key_proj.bias),
+                                           arma::mat(separate.value_proj.bias));
+  EXPECT_THAT(bias, IsNear(wanted, {"1", "3E"})) << (random ? likely_mistake("fuse_bias_left") : "");
+}
+
+TEST(Fuse, TakesTheOutputProjectionOver) {
+  MultiHeadAttention separate(6, 2);
+  separate.output_proj.weight *= 100;
+  separate.output_proj.bias *= 100;
+  const FusedMultiHeadAttention fused = fuse(separate);
+  const std::string likely = drawn_by_linear(fused.output_proj) ? likely_mistake("fuse_output_proj_left") : "";
+  EXPECT_THAT(fused.output_proj.weight, IsNear(separate.output_proj.weight, {"in", "out"})) << likely;
+  EXPECT_THAT(arma::mat(fused.output_proj.bias), IsNear(arma::mat(separate.output_proj.bias), {"1", "out"})) << likely;
+}
+
+TEST(Fuse, TakesTheNumberOfHeadsOver) {
+  for (const arma::uword num_heads : {1U, 2U, 3U, 6U}) {
+    const FusedMultiHeadAttention fused = fuse(MultiHeadAttention(6, num_heads));
+    EXPECT_TRUE(fused.num_heads() == num_heads)
+        << diagnosis_mark
+        << line("value", "got " + std::to_string(fused.num_heads()) + " heads, want " + std::to_string(num_heads))
+        << likely_mistake("fuse_num_heads_left");
+  }
+}
+
+TEST(Fuse, TakesTheDropoutOver) {
+  MultiHeadAttention separate(6, 2, 0.25);
+  EXPECT_TRUE(fuse(separate).dropout.p() == 0.25 && fuse(separate).dropout.training())
+      << diagnosis_mark
+      << line("value", "the fused layer's p is " + std::to_string(fuse(separate).dropout.p()) +
+                           ", want 0.25; or it is not training, as the separate layer is")
+      << likely_mistake("fuse_dropout_left");
+  separate.dropout.eval();
+  EXPECT_FALSE(fuse(separate).dropout.training())
+      << diagnosis_mark << line("value", "the fused layer is training, although the separate one is not")
+      << likely_mistake("fuse_dropout_left");
+  separate.dropout.train();
+  separate.dropout.inject(Dropout::draw(5, 5, 6, 0.5));
+  const arma::cube X(5, 6, 3, arma::fill::randn);
+  EXPECT_THAT(fuse(separate).forward(X), IsNear(separate.forward(X), {"L", "E", "B"}))
+      << note("the separate layer's dropout has an injected mask: its dropout goes over with all that it holds");
+}
+
+TEST(Fuse, GivesWhatTheSeparateLayerGives) {
+  const GoldenCase golden = load_golden("fuse");
+  FusedMultiHeadAttention fused = fuse(separate_layer_from(golden, 2));
+  EXPECT_THAT(fused.forward(golden.cube("X")), Matches(golden.expected("output")));
+  EXPECT_THAT(fused.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(Fuse, WorksForOtherSizesAndUnderMasks) {
+  struct Sizes {
+    arma::uword L, E, H, B;
+  };
+  for (const Sizes& n : {Sizes{5, 12, 4, 3}, {4, 6, 1, 2}, {3, 8, 8, 2}, {1, 6, 2, 4}, {70, 4, 2, 3}}) {
+    MultiHeadAttention separate(n.E, n.H);
+    separate.dropout.eval();
+    FusedMultiHeadAttention fused = fuse(separate);
+    EXPECT_TRUE(fused.attention_weights().is_empty())
+        << diagnosis_mark << line("value", "attention_weights() is not empty before the first forward");
+    const arma::cube X(n.L, n.E, n.B, arma::fill::randn);
+    const Mask mask = causal_mask(n.L, n.L);
+    const std::string about = note("wanted is what the separate layer of lesson 07 gives");
+    EXPECT_THAT(fused.forward(X), IsNear(separate.forward(X), {"L", "E", "B"})) << about;
+    EXPECT_THAT(fused.forward(X, mask), IsNear(separate.forward(X, mask), {"L", "E", "B"})) << about;
+    EXPECT_THAT(fused.attention_weights(), IsNear(separate.attention_weights(), {"L", "L", "H·B"})) << about;
+  }
+}
+
+TEST(Fuse, LeavesTheSeparateLayerAsItWas) {
+  const GoldenCase golden = load_golden("fuse");
+  const MultiHeadAttention separate = separate_layer_from(golden, 2);
+  FusedMultiHeadAttention fused = fuse(separate);
+  fused.qkv_proj.weight.zeros();
+  EXPECT_THAT(separate.query_proj.weight, IsNear(golden.linear("query_proj").weight, {"in", "out"}));
+  EXPECT_THAT(separate.key_proj.weight, IsNear(golden.linear("key_proj").weight, {"in", "out"}));
+  EXPECT_THAT(separate.value_proj.weight, IsNear(golden.linear("value_proj").weight, {"in", "out"}));
+  EXPECT_THAT(separate.output_proj.weight, IsNear(golden.linear("output_proj").weight, {"in", "out"}));
+}
+
+// ------------------------------------------------------------------------------------------------- compose, 08.5
+
+TEST(Compose, MakesOneLayerOfTwo) {
+  const GoldenCase golden = load_golden("compose");
+  const Linear composed = compose(golden.linear("first"), golden.linear("second"));
+  ASSERT_THAT(composed.weight, Matches(golden.expected("weight")));
+  ASSERT_THAT(arma::mat(composed.bias), Matches(golden.expected("bias")));
+  EXPECT_THAT(composed(golden.cube("x")), Matches(golden.expected("output")));
+}
+
+TEST(Compose, KeepsTheOrderOfSquareLayers) {
+  const GoldenCase golden = load_golden("compose_square");
+  const Linear composed = compose(golden.linear("first"), golden.linear("second"));
+  ASSERT_THAT(composed.weight, Matches(golden.expected("weight")));
+  ASSERT_THAT(arma::mat(composed.bias), Matches(golden.expected("bias")));
+  EXPECT_THAT(composed(golden.cube("x")), Matches(golden.expected("output")));
+}
+
+TEST(Compose, TakesLayersWithAndWithoutBias) {
+  for (const bool first_bias : {true, false}) {
+    for (const bool second_bias : {true, false}) {
+      const Linear first(4, 3, first_bias), second(3, 6, second_bias);
+      const arma::cube x(5, 4, 2, arma::fill::randn);
+      const arma::cube wanted = naive_linear(naive_linear(x, first.weight, first.bias), second.weight, second.bias);
+      EXPECT_THAT(compose(first, second)(x), IsNear(wanted, {"L", "out", "B"}))
+          << note(std::string("the first layer is ") + (first_bias ? "with" : "without") + " bias, the second " +
+                  (second_bias ? "with" : "without"));
+      EXPECT_EQ(compose(first, second).bias.is_empty(), !first_bias && !second_bias)
+          << diagnosis_mark
+          << line("value",
+                  first_bias || second_bias ? "the bias is empty" : "the result has a bias, and neither layer has one")
+          << (first_bias || second_bias ? "" : likely_mistake("compose_bias_of_zeros"));
+    }
+  }
+}
+
+TEST(Compose, DoesWhatBothDoForOtherSizes) {
+  struct Widths {
+    arma::uword in, middle, out;
+  };
+  for (const Widths& n : {Widths{5, 1, 4}, {1, 6, 3}, {7, 2, 1}, {2, 70, 3}}) {
+    const Linear first(n.in, n.middle), second(n.middle, n.out);
+    const arma::cube x(3, n.in, 2, arma::fill::randn);
+    const arma::cube wanted = naive_linear(naive_linear(x, first.weight, first.bias), second.weight, second.bias);
+    EXPECT_THAT(compose(first, second)(x), IsNear(wanted, {"L", "out", "B"}));
+  }
+}
+
+TEST(Compose, LeavesBothLayersAsTheyWere) {
+  const GoldenCase golden = load_golden("compose_square");
+  const Linear first = golden.linear("first"), second = golden.linear("second");
+  compose(first, second);
+  EXPECT_THAT(first.weight, IsNear(golden.linear("first").weight, {"in", "out"}));
+  EXPECT_THAT(arma::mat(first.bias), IsNear(arma::mat(golden.linear("first").bias), {"1", "out"}));
+  EXPECT_THAT(second.weight, IsNear(golden.linear("second").weight, {"in", "out"}));
+  EXPECT_THAT(arma::mat(second.bias), IsNear(arma::mat(golden.linear("second").bias), {"1", "out"}));
+}
+
+TEST(Compose, MakesTheArticlesStackedSmallLinearsOneLayer) {
+  const GoldenCase golden = load_golden("article");
+  const arma::uword E = 16, H = 8;
+  std::vector<Linear> parts;
+  for (arma::uword part = 0; part < 3; ++part) {  // queries, keys, values
+    std::vector<Linear> small;
+    for (arma::uword h = 0; h < H; ++h) small.push_back(golden.linear("small" + std::to_string(part * H + h)));
+    parts.push_back(compose(golden.linear("first" + std::to_string(part)), join_columns(small)));
+  }
+  FusedMultiHeadAttention attention(E, H, 0);
+  attention.qkv_proj = join_columns(parts);
+  attention.output_proj = golden.linear("output_proj");
+  const std::string about = note("wanted is what 3 layers E -> E and 24 small ones on top of them give in PyTorch");
+  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output"))) << about;
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights"))) << about;
+}
+
+// ------------------------------------------------------------------------------------------------ bad input
+
+TEST(FusedMultiHeadAttention, RejectsSizesThatDoNotFit) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"0"}), [] { FusedMultiHeadAttention(0, 2); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { FusedMultiHeadAttention(6, 0); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"7", "2"}), [] { FusedMultiHeadAttention(7, 2); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"6", "12"}), [] { FusedMultiHeadAttention(6, 12); });
+}
+
+TEST(FusedMultiHeadAttention, RejectsADropoutThatIsNoProbability) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1"}), [] { FusedMultiHeadAttention(6, 2, 1.0); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"-0.5"}), [] { FusedMultiHeadAttention(6, 2, -0.5); });
+}
+
+TEST(FusedMultiHeadAttention, RejectsAnInputOfTheWrongShape) {
+  FusedMultiHeadAttention attention(6, 2);
+  const auto with = [&](arma::uword rows, arma::uword cols, arma::uword slices) {
+    return [&attention, rows, cols, slices] { attention.forward(arma::cube(rows, cols, slices, arma::fill::zeros)); };
+  };
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 4 x 3", "6"}), with(5, 4, 3));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 18 x 3", "6"}), with(5, 18, 3));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 1 x 3", "6"}), with(5, 1, 3));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 0 x 0"}), with(0, 0, 0));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 6 x 3"}), with(0, 6, 3));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 0 x 3"}), with(5, 0, 3));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 6 x 0"}), with(5, 6, 0));
+}
+
+TEST(FusedMultiHeadAttention, RejectsAMaskOfTheWrongShape) {
+  FusedMultiHeadAttention attention(6, 2);
+  const arma::cube X(5, 6, 3, arma::fill::zeros);
+  const auto with = [&](arma::uword rows, arma::uword cols, arma::uword slices) {
+    return [&attention, &X, rows, cols, slices] { attention.forward(X, Mask(rows, cols, slices, arma::fill::ones)); };
+  };
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"4 x 5 x 1", "5 x 5"}), with(4, 5, 1));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 4 x 1", "5 x 5"}), with(5, 4, 1));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"1 x 5 x 3", "5 x 5"}), with(1, 5, 3));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 5 x 2", "5 x 5"}), with(5, 5, 2));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 5 x 18", "5 x 5"}), with(5, 5, 18));
+}
+
+TEST(JoinColumns, RejectsLayersThatCannotBeJoined) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("layers", {}), [] { join_columns({}); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("layers", {"4", "5"}), [] { join_columns({Linear(4, 3), Linear(5, 3)}); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("layers", {"4", "1"}), [] {
+    join_columns({Linear(4, 3), Linear(4, 2), Linear(1, 3)});
+  });
+}
+
+TEST(JoinColumns, RejectsLayersOfWhichOnlySomeHaveABias) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("layers", {"bias"}), [] { join_columns({Linear(4, 3), Linear(4, 3, false)}); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("layers", {"bias"}), [] {
+    join_columns({Linear(4, 3, false), Linear(4, 2, false), Linear(4, 3)});
+  });
+}
+
+TEST(Compose, RejectsASecondLayerOfAnotherWidth) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("second", {"5", "3"}), [] { compose(Linear(4, 3), Linear(5, 6)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("second", {"4", "3"}), [] { compose(Linear(4, 3), Linear(4, 3)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("second", {"1", "3"}), [] { compose(Linear(4, 3), Linear(1, 3)); });
+}
+
+// ---------------------------------------------------------------------------------------------------------- speed
+
+ATTN_SPEED("forward, 2 sequences of 32 tokens, E = 64, H = 4", [] {
+  const arma::cube X(32, 64, 2, arma::fill::randn);
+  FusedMultiHeadAttention layer(64, 4);
+  layer.dropout.eval();
+  return [layer, X]() mutable { return layer.forward(X); };
+});
+
+}  // namespace
+}  // namespace attn::judge

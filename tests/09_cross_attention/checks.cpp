@@ -1,0 +1,677 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <armadillo>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/cross_attention.hpp"
+#include "judge/allocation.hpp"
+#include "judge/golden.hpp"
+#include "judge/matchers.hpp"
+#include "judge/oracles.hpp"
+#include "judge/speed.hpp"
+
+namespace attn::judge {
+namespace {
+
+using arma::uword;
+
+const std::vector<std::string> output_axes = {"L", "E", "B"};
+const std::vector<std::string> weights_axes = {"L", "S", "H·B"};
+
+/// The layer of a golden case, without dropout. Its width is query's; every case but by_hand has three heads.
+CrossAttention layer_from(const GoldenCase& golden, uword num_heads = 3) {
+  CrossAttention attention(golden.linear("query_proj").weight.n_rows, num_heads);
+  attention.query_proj = golden.linear("query_proj");
+  attention.key_proj = golden.linear("key_proj");
+  attention.value_proj = golden.linear("value_proj");
+  attention.output_proj = golden.linear("output_proj");
+  attention.dropout.eval();
+  return attention;
+}
+
+/// A new layer without dropout.
+CrossAttention new_layer(uword embed_dim, uword num_heads) {
+  CrossAttention attention(embed_dim, num_heads);
+  attention.dropout.eval();
+  return attention;
+}
+
+arma::cube normal(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::randn}; }
+arma::cube zeros(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::zeros}; }
+Mask ones(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::ones}; }
+
+/// The rows of every slice, in another order.
+arma::cube reordered(const arma::cube& x, const arma::uvec& order) {
+  arma::cube result(order.n_elem, x.n_cols, x.n_slices);
+  for (uword b = 0; b < x.n_slices; ++b) result.slice(b) = arma::mat(x.slice(b)).rows(order);
+  return result;
+}
+
+/// What the layer should give, one number at a time.
+struct Naive {
+  arma::cube weights, output;
+};
+Naive naive(const CrossAttention& attention, const arma::cube& query, const arma::cube& key, const arma::cube& value,
+            const Mask& mask = {}) {
+  const uword H = attention.num_heads();
+  const auto heads = [&](const arma::cube& x, const Linear& proj) {
+    return naive_split_heads(naive_linear(x, proj.weight, proj.bias), H);
+  };
+  const arma::cube weights =
+      naive_attention_weights(heads(query, attention.query_proj), heads(key, attention.key_proj), mask);
+  const arma::cube context = naive_merge_heads(naive_mix(weights, heads(value, attention.value_proj)), H);
+  return {weights, naive_linear(context, attention.output_proj.weight, attention.output_proj.bias)};
+}
+
+/// What forward throws, in words; empty when it accepts what it is given.
+std::string refusal(CrossAttention& attention, const arma::cube& query, const arma::cube& key, const arma::cube& value,
+                    const Mask& mask = {}) {
+  try {
+    attention.forward(query, key, value, mask);
+  } catch (const NotWritten&) {
+    throw;
+  } catch (const std::exception& error) {
+    return type_name(error) + ": " + error.what();
+  }
+  return {};
+}
+
+// ------------------------------------------------------------------------------------------------ the layer, 09.1
+
+TEST(CrossAttention, HasFourProjectionsWithBias) {
+  const CrossAttention attention(6, 3);
+  for (const Linear* proj :
+       {&attention.query_proj, &attention.key_proj, &attention.value_proj, &attention.output_proj}) {
+    EXPECT_THAT(proj->weight, HasShape({{"E (in)", 6}, {"E (out)", 6}}));
+    ASSERT_FALSE(proj->bias.is_empty()) << diagnosis_mark << likely_mistake("projections_without_bias");
+    EXPECT_THAT(arma::mat(proj->bias), HasShape({{"1", 1}, {"E", 6}}));
+  }
+}
+
+TEST(CrossAttention, KeepsWhatLinearDraws) {
+  const CrossAttention attention(50, 2);
+  for (const Linear* proj :
+       {&attention.query_proj, &attention.key_proj, &attention.value_proj, &attention.output_proj}) {
+    const arma::mat bias = proj->bias;
+    for (const arma::mat* part : {&proj->weight, &bias}) {
+      EXPECT_TRUE(arma::abs(*part).max() <= 1 / std::sqrt(50.0) && arma::stddev(arma::vectorise(*part)) > 0.06)
+          << diagnosis_mark << line("value", "the weight or the bias of a projection is not as Linear draws it")
+          << note("construct the four Linear with their sizes, and leave their weights and biases alone");
+    }
+  }
+}
+
+TEST(CrossAttention, DrawsEachProjectionAnew) {
+  const CrossAttention attention(6, 3);
+  const std::vector<const Linear*> all = {&attention.query_proj, &attention.key_proj, &attention.value_proj,
+                                          &attention.output_proj};
+  for (std::size_t a = 0; a < all.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      EXPECT_FALSE(arma::approx_equal(all[a]->weight, all[b]->weight, "absdiff", 1e-12))
+          << diagnosis_mark << line("value", "two of the four projections have the same weight")
+          << note("one Linear was copied; construct each with its sizes");
+    }
+  }
+}
+
+TEST(CrossAttention, KnowsItsHeadsAndItsDropout) {
+  const CrossAttention attention(6, 3, 0.25);
+  EXPECT_TRUE(attention.num_heads() == 3)
+      << diagnosis_mark << line("value", "num_heads() is " + std::to_string(attention.num_heads()) + ", want 3");
+  EXPECT_TRUE(attention.dropout.p() == 0.25)
+      << diagnosis_mark << line("value", "dropout.p() is " + std::to_string(attention.dropout.p()) + ", want 0.25");
+  EXPECT_TRUE(attention.dropout.training())
+      << diagnosis_mark << line("value", "the dropout of a new layer is not training");
+}
+
+TEST(CrossAttention, LeavesTheRandomGeneratorToTheCaller) {
+  const CrossAttention first(6, 3);
+  const CrossAttention second(6, 3);
+  EXPECT_FALSE(arma::approx_equal(first.query_proj.weight, second.query_proj.weight, "absdiff", 1e-12))
+      << diagnosis_mark << line("value", "two new layers have the same weight")
+      << note("the constructor seeds the generator itself; leave that to the caller");
+}
+
+// ------------------------------------------------------------------------------------------- forward, 09.2 and 09.3
+
+TEST(CrossAttention, TakesMoreOrFewerKeysThanQueries) {
+  CrossAttention attention = new_layer(6, 3);
+  const arma::cube query = normal(5, 6, 2);
+  const std::string same = refusal(attention, query, normal(5, 6, 2), normal(5, 6, 2));
+  ASSERT_TRUE(same.empty()) << diagnosis_mark << line("threw", same) << note("query, key and value were all 5 x 6 x 2");
+  for (const uword S : {7U, 4U, 1U}) {
+    const std::string threw = refusal(attention, query, normal(S, 6, 2), normal(S, 6, 2));
+    EXPECT_TRUE(threw.empty()) << diagnosis_mark << line("threw", threw)
+                               << note("query was 5 x 6 x 2, key and value " + std::to_string(S) + " x 6 x 2")
+                               << likely_mistake("same_length_demanded");
+  }
+}
+
+TEST(CrossAttention, GivesOneRowForEachQuery) {
+  CrossAttention attention = new_layer(6, 3);
+  EXPECT_THAT(attention.forward(normal(5, 6, 2), normal(7, 6, 2), normal(7, 6, 2)),
+              HasShape({{"L", 5}, {"E", 6}, {"B", 2}}))
+      << note("query has 5 tokens, key and value have 7: each query gets one row");
+}
+
+TEST(CrossAttention, GivesTheTwoByThreeWorkedByHand) {
+  const GoldenCase golden = load_golden("by_hand");
+  CrossAttention attention = new_layer(2, 1);
+  attention.query_proj.weight = {{1, 1}, {0, 1}};
+  attention.key_proj.weight = {{1, 1}, {0, 1}};
+  attention.value_proj.weight = {{2, 0}, {0, 1}};
+  attention.output_proj.weight = {{1, 0}, {1, 1}};
+  for (Linear* proj : {&attention.query_proj, &attention.key_proj, &attention.value_proj, &attention.output_proj}) {
+    proj->bias = {0, 0};
+  }
+  arma::cube decoder(2, 2, 1);
+  decoder.slice(0) = {{1, 0}, {0, 2}};
+  arma::cube encoder(3, 2, 1);
+  encoder.slice(0) = {{1, 1}, {0, 1}, {2, 0}};
+  EXPECT_THAT(attention.forward(decoder, encoder, encoder), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(CrossAttention, KeepsAWeightForEachQueryAndKey) {
+  CrossAttention attention = new_layer(8, 4);
+  attention.forward(normal(5, 8, 3), normal(7, 8, 3), normal(7, 8, 3));
+  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"S (keys)", 7}, {"H·B", 12}}))
+      << note("one slice for each head of each sequence: H = 4, B = 3");
+}
+
+TEST(CrossAttention, GivesEveryQueryWeightsThatSumToOne) {
+  const GoldenCase golden = load_golden("cross");
+  CrossAttention attention = layer_from(golden);
+  attention.forward(golden.cube("query"), golden.cube("key"), golden.cube("value"));
+  EXPECT_THAT(attention.attention_weights(), RowsSumToOne());
+}
+
+TEST(CrossAttention, IsSelfAttentionForTheSameSequenceThreeTimes) {
+  CrossAttention attention = new_layer(8, 4);
+  const arma::cube X = normal(5, 8, 3);
+  EXPECT_THAT(attention.forward(X, X, X), IsNear(naive(attention, X, X, X).output, output_axes))
+      << note("query, key and value are one and the same cube");
+  EXPECT_THAT(attention.attention_weights(), IsNear(naive(attention, X, X, X).weights, weights_axes));
+}
+
+TEST(CrossAttention, GivesEveryQueryTheOnlyValueThereIs) {
+  CrossAttention attention = new_layer(8, 4);
+  const arma::cube value = normal(1, 8, 3);
+  const arma::cube projected = naive_linear(value, attention.value_proj.weight, attention.value_proj.bias);
+  const arma::cube row = naive_linear(projected, attention.output_proj.weight, attention.output_proj.bias);
+  EXPECT_THAT(attention.forward(normal(5, 8, 3), normal(1, 8, 3), value),
+              IsNear(reordered(row, arma::uvec(5, arma::fill::zeros)), output_axes))
+      << note("with S = 1 every query takes all of value 0, whatever the scores are");
+}
+
+TEST(CrossAttention, DoesNotCareForTheOrderOfTheKeys) {
+  CrossAttention attention = new_layer(8, 4);
+  const arma::cube query = normal(5, 8, 3);
+  const arma::cube key = normal(7, 8, 3);
+  const arma::cube value = normal(7, 8, 3);
+  Mask mask(5, 7, 3, arma::fill::ones);
+  mask(1, 0, 0) = mask(2, 3, 1) = mask(4, 6, 2) = mask(0, 5, 2) = 0;
+  const arma::uvec order = {4, 0, 6, 2, 5, 1, 3};
+  Mask mask_reordered = mask;
+  for (uword b = 0; b < 3; ++b) mask_reordered.slice(b) = arma::umat(mask.slice(b)).cols(order);
+  const arma::cube wanted = attention.forward(query, key, value, mask);
+  EXPECT_THAT(attention.forward(query, reordered(key, order), reordered(value, order), mask_reordered),
+              IsNear(wanted, output_axes))
+      << note("keys, values and the mask's columns were put in another order, all in the same: nothing may change");
+}
+
+TEST(CrossAttention, FollowsTheQueriesWhenTheyArePermuted) {
+  CrossAttention attention = new_layer(8, 4);
+  const arma::cube query = normal(5, 8, 3);
+  const arma::cube key = normal(7, 8, 3);
+  const arma::cube value = normal(7, 8, 3);
+  const arma::uvec order = {2, 0, 4, 1, 3};
+  const arma::cube wanted = reordered(attention.forward(query, key, value), order);
+  EXPECT_THAT(attention.forward(reordered(query, order), key, value), IsNear(wanted, output_axes))
+      << note("the queries were put in another order: the rows of the output must follow them");
+}
+
+TEST(CrossAttention, LetsNoQuerySeeAnother) {
+  CrossAttention attention = new_layer(8, 4);
+  const arma::cube key = normal(7, 8, 3);
+  const arma::cube value = normal(7, 8, 3);
+  arma::cube query = normal(5, 8, 3);
+  arma::cube wanted = attention.forward(query, key, value);
+  query.row(2) += 1.0;
+  const arma::cube output = attention.forward(query, key, value);
+  EXPECT_FALSE(arma::approx_equal(arma::cube(output.row(2)), arma::cube(wanted.row(2)), "absdiff", 1e-6))
+      << diagnosis_mark << line("value", "query 2 was changed, and row 2 of the output was not");
+  wanted.row(2) = output.row(2);
+  EXPECT_THAT(output, IsNear(wanted, output_axes)) << note("only query 2 was changed: no other row may change");
+}
+
+TEST(CrossAttention, KeepsTheSequencesOfABatchApart) {
+  const GoldenCase golden = load_golden("cross");
+  CrossAttention attention = layer_from(golden);
+  const arma::cube query = golden.cube("query");
+  const arma::cube key = golden.cube("key");
+  const arma::cube value = golden.cube("value");
+  const Mask mask = golden.mask("mask_batch");
+  const arma::cube together = attention.forward(query, key, value, mask);
+  for (uword b = 0; b < query.n_slices; ++b) {
+    const arma::cube alone =
+        attention.forward(query.slices(b, b), key.slices(b, b), value.slices(b, b), mask.slices(b, b));
+    EXPECT_THAT(arma::cube(together.slices(b, b)), IsNear(alone, output_axes)) << note(
+        "this is sequence " + std::to_string(b) + " of the batch; alone, the same sequence gives what is wanted");
+  }
+}
+
+TEST(CrossAttention, EqualsPyTorch) {
+  const GoldenCase golden = load_golden("cross");
+  CrossAttention attention = layer_from(golden);
+  EXPECT_THAT(attention.forward(golden.cube("query"), golden.cube("key"), golden.cube("value")),
+              Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(CrossAttention, EqualsPyTorchWithAsManyKeysAsQueries) {
+  const GoldenCase golden = load_golden("square");
+  CrossAttention attention = layer_from(golden);
+  EXPECT_THAT(attention.forward(golden.cube("query"), golden.cube("key"), golden.cube("value")),
+              Matches(golden.expected("output")))
+      << note("L = S here, but query, key and value are three different sequences");
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(CrossAttention, EqualsPyTorchWithFewerKeysThanQueries) {
+  const GoldenCase golden = load_golden("fewer_keys");
+  CrossAttention attention = layer_from(golden);
+  EXPECT_THAT(attention.forward(golden.cube("query"), golden.cube("key"), golden.cube("value")),
+              Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+// ---------------------------------------------------------------------------- the notes' MultiHeadAttention(q, k, v)
+
+TEST(CrossAttention, EqualsTheNotesMultiHeadAttentionForSelfAttention) {
+  const GoldenCase golden = load_golden("notes_self");
+  CrossAttention attention = layer_from(golden);
+  const arma::cube X = golden.cube("query");
+  EXPECT_THAT(attention.forward(X, X, X), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+  EXPECT_THAT(attention.forward(X, X, X, golden.mask("mask")), Matches(golden.expected("output_masked")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights_masked")));
+}
+
+TEST(CrossAttention, EqualsTheNotesMultiHeadAttentionForCrossAttention) {
+  const GoldenCase golden = load_golden("notes_cross");  // twice as many keys as queries
+  CrossAttention attention = layer_from(golden);
+  const arma::cube query = golden.cube("query");
+  const arma::cube memory = golden.cube("memory");
+  EXPECT_THAT(attention.forward(query, memory, memory), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+  EXPECT_THAT(attention.forward(query, memory, memory, golden.mask("mask")), Matches(golden.expected("output_masked")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights_masked")));
+}
+
+// ------------------------------------------------------------------------------------------------------- the mask
+
+TEST(CrossAttention, ReadsTheMaskAsQueriesTimesKeys) {
+  CrossAttention attention = new_layer(8, 4);
+  const arma::cube query = normal(5, 8, 3);
+  const arma::cube memory = normal(7, 8, 3);
+  for (const uword slices : {1U, 3U, 12U}) {
+    const std::string threw = refusal(attention, query, memory, memory, ones(5, 7, slices));
+    const bool square = threw.find("expected 5 x 5") != std::string::npos;
+    EXPECT_TRUE(threw.empty()) << diagnosis_mark << line("threw", threw)
+                               << note("L = 5, S = 7, B = 3, H = 4, and the mask was 5 x 7 x " + std::to_string(slices))
+                               << (square ? likely_mistake("mask_of_self_attention") : "");
+    EXPECT_FALSE(refusal(attention, query, memory, memory, ones(7, 5, slices)).empty())
+        << diagnosis_mark << line("threw", "nothing, although L = 5, S = 7 and the mask was 7 x 5")
+        << likely_mistake("mask_transposed");
+  }
+}
+
+TEST(CrossAttention, EqualsPyTorchWithAMaskOfAsManyKeysAsQueries) {
+  const GoldenCase golden = load_golden("square");
+  CrossAttention attention = layer_from(golden);
+  EXPECT_THAT(attention.forward(golden.cube("query"), golden.cube("key"), golden.cube("value"), golden.mask("mask")),
+              Matches(golden.expected("output_masked")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights_masked")));
+}
+
+TEST(CrossAttention, SharesAMaskOfOneSlice) {
+  const GoldenCase golden = load_golden("cross");
+  CrossAttention attention = layer_from(golden);
+  EXPECT_THAT(
+      attention.forward(golden.cube("query"), golden.cube("key"), golden.cube("value"), golden.mask("mask_shared")),
+      Matches(golden.expected("output_shared")));
+}
+
+TEST(CrossAttention, GivesEverySequenceItsMask) {
+  const GoldenCase golden = load_golden("cross");
+  CrossAttention attention = layer_from(golden);
+  EXPECT_THAT(
+      attention.forward(golden.cube("query"), golden.cube("key"), golden.cube("value"), golden.mask("mask_batch")),
+      Matches(golden.expected("output_batch")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights_batch")));
+}
+
+TEST(CrossAttention, GivesEveryHeadItsMask) {
+  const GoldenCase golden = load_golden("cross");
+  CrossAttention attention = layer_from(golden);
+  EXPECT_THAT(
+      attention.forward(golden.cube("query"), golden.cube("key"), golden.cube("value"), golden.mask("mask_heads")),
+      Matches(golden.expected("output_heads")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights_heads")));
+}
+
+TEST(CrossAttention, TakesNothingWhereAllKeysArePadding) {
+  const GoldenCase golden = load_golden("cross");
+  CrossAttention attention = layer_from(golden);
+  EXPECT_THAT(
+      attention.forward(golden.cube("query"), golden.cube("key"), golden.cube("value"), golden.mask("mask_nothing")),
+      Matches(golden.expected("output_nothing")))
+      << note("sequence 1 has no key to attend to: zeros come from its heads, and the output is output_proj's bias");
+  EXPECT_TRUE(arma::all(arma::vectorise(arma::cube(attention.attention_weights().slices(3, 5))) == 0))
+      << diagnosis_mark << line("value", "the weights of a sequence without keys are not zeros");
+}
+
+TEST(CrossAttention, DoesNotSeeThePaddingOfTheKeys) {
+  CrossAttention attention = new_layer(8, 4);
+  const arma::cube query = normal(5, 8, 3);
+  const arma::cube memory = normal(7, 8, 3);
+  arma::cube padded = 1000 * normal(9, 8, 3);
+  padded.rows(0, 6) = memory;
+  Mask mask = ones(5, 9, 1);
+  mask.cols(7, 8).zeros();
+  const arma::cube wanted = attention.forward(query, memory, memory);
+  EXPECT_THAT(attention.forward(query, padded, padded, mask), IsNear(wanted, output_axes))
+      << note("two keys of padding were added and blocked: whatever stands in them, nothing may change");
+}
+
+TEST(CrossAttention, TakesEveryNumberButZeroAsAllowed) {
+  CrossAttention attention = new_layer(8, 4);
+  const arma::cube query = normal(5, 8, 3);
+  const arma::cube memory = normal(7, 8, 3);
+  Mask mask = ones(5, 7, 3);
+  mask(1, 2, 0) = mask(4, 0, 2) = 0;
+  const arma::cube wanted = attention.forward(query, memory, memory, mask);
+  EXPECT_THAT(attention.forward(query, memory, memory, 5 * mask), IsNear(wanted, output_axes))
+      << note("the mask has 5 where it had 1: every number but 0 means may attend");
+}
+
+// -------------------------------------------------------------------------------------------------------- dropout
+
+TEST(CrossAttention, EqualsPyTorchWithTheDropoutThatPyTorchDrew) {
+  const GoldenCase golden = load_golden("cross");
+  CrossAttention attention = layer_from(golden);
+  attention.dropout = Dropout(0.25);
+  attention.dropout.inject(golden.mask("keep"));
+  EXPECT_THAT(attention.forward(golden.cube("query"), golden.cube("key"), golden.cube("value")),
+              Matches(golden.expected("output_dropout")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights_dropout")));
+}
+
+TEST(CrossAttention, AppliesTheMaskAndDropoutTogether) {
+  const GoldenCase golden = load_golden("cross");
+  CrossAttention attention = layer_from(golden);
+  attention.dropout = Dropout(0.25);
+  attention.dropout.inject(golden.mask("keep"));
+  EXPECT_THAT(
+      attention.forward(golden.cube("query"), golden.cube("key"), golden.cube("value"), golden.mask("mask_heads")),
+      Matches(golden.expected("output_masked_dropout")))
+      << note("with a mask for each head, in training, with p = 0.25");
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights_masked_dropout")));
+}
+
+TEST(CrossAttention, DropsAnewAtEveryCallWhileTraining) {
+  CrossAttention attention(8, 4, 0.5);
+  const arma::cube query = normal(5, 8, 3);
+  const arma::cube memory = normal(7, 8, 3);
+  attention.forward(query, memory, memory);
+  const arma::cube first = attention.attention_weights();
+  attention.forward(query, memory, memory);
+  EXPECT_FALSE(arma::approx_equal(first, attention.attention_weights(), "absdiff", 1e-12))
+      << diagnosis_mark << line("value", "two calls in training dropped the same weights");
+  attention.dropout.eval();
+  EXPECT_THAT(attention.forward(query, memory, memory),
+              IsNear(naive(attention, query, memory, memory).output, output_axes))
+      << note("after dropout.eval() nothing is dropped");
+}
+
+// ---------------------------------------------------------------------------------------------- naive loops, edges
+
+TEST(CrossAttention, EqualsTheDefinitionForOtherSizes) {
+  arma::arma_rng::set_seed(9);
+  struct Sizes {
+    uword L, S, E, H, B;
+  };
+  for (const Sizes& n : {Sizes{3, 5, 8, 2, 4},
+                         {6, 2, 4, 4, 3},
+                         {1, 7, 6, 2, 3},
+                         {7, 1, 6, 3, 2},
+                         {4, 3, 5, 1, 2},
+                         {2, 6, 10, 5, 1},
+                         {70, 3, 4, 2, 1},
+                         {3, 71, 4, 2, 1},
+                         {3, 5, 80, 2, 4},
+                         {3, 2, 1, 1, 4},
+                         {1, 1, 2, 2, 1}}) {
+    CrossAttention attention = new_layer(n.E, n.H);
+    const arma::cube query = 2 * normal(n.L, n.E, n.B);
+    const arma::cube key = 2 * normal(n.S, n.E, n.B);
+    const arma::cube value = 2 * normal(n.S, n.E, n.B);
+    for (const uword slices : {uword(0), uword(1), n.B, n.H * n.B}) {
+      const Mask mask = slices == 0 ? Mask() : Mask(arma::cube(n.L, n.S, slices, arma::fill::randu) < 0.7);
+      const Naive wanted = naive(attention, query, key, value, mask);
+      const std::string about = note("E = " + std::to_string(n.E) + ", H = " + std::to_string(n.H));
+      EXPECT_THAT(attention.forward(query, key, value, mask), IsNear(wanted.output, output_axes)) << about;
+      EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, weights_axes)) << about;
+    }
+  }
+}
+
+TEST(CrossAttention, DoesNotHideANaN) {
+  CrossAttention attention = new_layer(8, 4);
+  arma::cube query = normal(5, 8, 3);
+  query(2, 1, 0) = arma::datum::nan;
+  const arma::cube memory = normal(7, 8, 3);
+  const Naive wanted = naive(attention, query, memory, memory);
+  const arma::cube output = attention.forward(query, memory, memory);
+  const std::string about = note("query 2 of sequence 0 holds NaN: its row is NaN, and no other row");
+  EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, weights_axes))
+      << about << (hides_nan(attention.attention_weights(), wanted.weights) ? likely_mistake("nan_hidden") : "");
+  EXPECT_THAT(output, IsNear(wanted.output, output_axes)) << about;
+}
+
+TEST(CrossAttention, StandsScoresFarFromZero) {
+  const GoldenCase golden = load_golden("far_from_zero");
+  CrossAttention attention = layer_from(golden);
+  EXPECT_THAT(attention.forward(golden.cube("query"), golden.cube("key"), golden.cube("value")),
+              Matches(golden.expected("output")));
+}
+
+TEST(CrossAttention, StartsAfreshAtEveryCall) {
+  const GoldenCase golden = load_golden("cross");
+  CrossAttention attention = layer_from(golden);
+  const arma::cube query = golden.cube("query");
+  const arma::cube key = golden.cube("key");
+  const arma::cube value = golden.cube("value");
+  EXPECT_TRUE(attention.attention_weights().is_empty())
+      << diagnosis_mark << line("value", "attention_weights() is not empty before the first forward");
+  const std::string about = note("forward was called before with other arguments; nothing of that call may be left");
+  attention.forward(-2 * query, 3 * key, -value, golden.mask("mask_heads"));
+  EXPECT_THAT(attention.forward(query, key, value), Matches(golden.expected("output"))) << about;
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights"))) << about;
+  const arma::cube other = attention.forward(query, -key, value);
+  EXPECT_THAT(other, IsNear(naive(attention, query, -key, value).output, output_axes))
+      << note("only key differs from the call before");
+  EXPECT_THAT(attention.forward(query, -key, 2 * value),
+              IsNear(naive(attention, query, -key, 2 * value).output, output_axes))
+      << note("only value differs from the call before");
+  attention.forward(query.slices(0, 0), key.slices(0, 0), value.slices(0, 0));
+  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"S (keys)", 7}, {"H·B", 3}})) << about;
+  attention.forward(query, arma::cube(key.rows(0, 3)), arma::cube(value.rows(0, 3)));
+  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"S (keys)", 4}, {"H·B", 6}})) << about;
+}
+
+TEST(CrossAttention, LeavesItsFieldsAsTheyWere) {
+  CrossAttention attention(6, 3);
+  const CrossAttention before = attention;
+  attention.forward(normal(5, 6, 2), normal(7, 6, 2), normal(7, 6, 2));
+  const std::vector<std::pair<const Linear*, const Linear*>> pairs = {
+      {&attention.query_proj, &before.query_proj},
+      {&attention.key_proj, &before.key_proj},
+      {&attention.value_proj, &before.value_proj},
+      {&attention.output_proj, &before.output_proj},
+  };
+  for (const auto& [after, original] : pairs) {
+    EXPECT_THAT(after->weight, IsNear(original->weight, {"in", "out"})) << note("forward changed a projection");
+    EXPECT_THAT(arma::mat(after->bias), IsNear(arma::mat(original->bias), {"1", "out"}))
+        << note("forward changed a projection");
+  }
+  EXPECT_TRUE(attention.num_heads() == 3 && attention.dropout.training() && attention.dropout.p() == 0.1)
+      << diagnosis_mark << line("value", "forward changed num_heads() or the dropout");
+  attention.dropout.eval();
+  attention.forward(normal(5, 6, 2), normal(7, 6, 2), normal(7, 6, 2));
+  EXPECT_FALSE(attention.dropout.training())
+      << diagnosis_mark << line("value", "forward set the dropout to training again");
+}
+
+TEST(CrossAttention, LeavesItsArgumentsAsTheyWere) {
+  CrossAttention attention = new_layer(6, 3);
+  const arma::cube query = normal(5, 6, 2), key = normal(7, 6, 2), value = normal(7, 6, 2);
+  const arma::cube query_before = query, key_before = key, value_before = value;
+  const Mask mask = ones(5, 7, 2);
+  attention.forward(query, key, value, mask);
+  EXPECT_THAT(query, IsNear(query_before, {"L", "E", "B"})) << note("forward changed query");
+  EXPECT_THAT(key, IsNear(key_before, {"S", "E", "B"})) << note("forward changed key");
+  EXPECT_THAT(value, IsNear(value_before, {"S", "E", "B"})) << note("forward changed value");
+  EXPECT_TRUE(mask.min() == 1 && mask.max() == 1) << diagnosis_mark << line("value", "forward changed mask");
+}
+
+TEST(CrossAttention, CopiesNoHeads) {
+  const uword L = 3, S = 5, E = 192, H = 6, B = 2;
+  CrossAttention attention = new_layer(E, H);
+  const arma::cube query = normal(L, E, B);
+  const arma::cube memory = normal(S, E, B);
+  const auto forward = [&] { attention.forward(query, memory, memory); };
+  forward();
+  // In rows of E numbers, B of them: the projections 2 (2L + 2S), a temporary in each Linear being as large as its
+  // result; the context L; scores and weights together less than 5. Over that there is room for a copy of K and of the
+  // context.
+  const uword rows = 2 * (2 * L + 2 * S) + L + 5 + (S + L);
+  const std::size_t asked = allocated_bytes(forward);
+  EXPECT_TRUE(asked <= rows * E * B * sizeof(double))
+      << diagnosis_mark
+      << line("memory",
+              "forward asked for " + bytes_text(asked) + ", want at most " + bytes_text(rows * E * B * sizeof(double)))
+      << (asked <= (rows + 2 * (L + 2 * S)) * E * B * sizeof(double) ? likely_mistake("heads_copied") : "");
+}
+
+// ------------------------------------------------------------------------------------------------ bad input, 09.2
+
+TEST(CrossAttention, RejectsSizesThatMakeNoLayer) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"0"}), [] { CrossAttention(0, 3); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { CrossAttention(6, 0); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"7", "3"}), [] { CrossAttention(7, 3); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"3", "6"}), [] { CrossAttention(3, 6); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1"}), [] { CrossAttention(6, 3, 1.0); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"-0.5"}), [] { CrossAttention(6, 3, -0.5); });
+}
+
+TEST(CrossAttention, RejectsAQueryOfTheWrongShape) {
+  CrossAttention attention = new_layer(6, 3);
+  const arma::cube memory = zeros(7, 6, 2);
+  const auto with = [&](const arma::cube& query) {
+    return [&attention, &memory, query] { attention.forward(query, memory, memory); };
+  };
+  EXPECT_PRED_FORMAT1(RejectsArgument("query", {"5 x 8 x 2", "6"}), with(zeros(5, 8, 2)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("query", {"5 x 2 x 2", "6"}), with(zeros(5, 2, 2)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("query", {"6 x 5 x 2", "6"}), with(zeros(6, 5, 2)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("query", {"0 x 0 x 0"}), with(arma::cube()));
+  EXPECT_PRED_FORMAT1(RejectsArgument("query", {"0 x 6 x 2"}), with(arma::cube(0, 6, 2)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("query", {"5 x 0 x 2"}), with(arma::cube(5, 0, 2)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("query", {"5 x 6 x 0"}),
+                      [&] { attention.forward(arma::cube(5, 6, 0), arma::cube(7, 6, 0), arma::cube(7, 6, 0)); });
+}
+
+TEST(CrossAttention, RejectsAKeyOfTheWrongShape) {
+  CrossAttention attention = new_layer(6, 3);
+  const arma::cube query = zeros(5, 6, 2);
+  const arma::cube value = zeros(7, 6, 2);
+  const auto with = [&](const arma::cube& key) {
+    return [&attention, &query, &value, key] { attention.forward(query, key, value); };
+  };
+  EXPECT_PRED_FORMAT1(RejectsArgument("key", {"7 x 8 x 2", "6"}), with(zeros(7, 8, 2)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("key", {"7 x 2 x 2", "6"}), with(zeros(7, 2, 2)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("key", {"7 x 6 x 4", "2"}), with(zeros(7, 6, 4)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("key", {"7 x 6 x 1", "2"}), with(zeros(7, 6, 1)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("key", {"0 x 0 x 0"}), with(arma::cube()));
+  EXPECT_PRED_FORMAT1(RejectsArgument("key", {"0 x 6 x 2"}), with(arma::cube(0, 6, 2)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("key", {"7 x 0 x 2"}), with(arma::cube(7, 0, 2)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("key", {"7 x 6 x 0"}), with(arma::cube(7, 6, 0)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("key", {"0 x 6 x 2"}),
+                      [&] { attention.forward(query, arma::cube(0, 6, 2), arma::cube(0, 6, 2)); });
+}
+
+TEST(CrossAttention, RejectsAValueOfTheWrongShape) {
+  CrossAttention attention = new_layer(6, 3);
+  const arma::cube query = zeros(5, 6, 2);
+  const arma::cube key = zeros(7, 6, 2);
+  const auto with = [&](const arma::cube& value) {
+    return [&attention, &query, &key, value] { attention.forward(query, key, value); };
+  };
+  EXPECT_PRED_FORMAT1(RejectsArgument("value", {"7 x 8 x 2", "6"}), with(zeros(7, 8, 2)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("value", {"7 x 2 x 2", "6"}), with(zeros(7, 2, 2)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("value", {"7 x 6 x 4", "2"}), with(zeros(7, 6, 4)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("value", {"7 x 6 x 1", "2"}), with(zeros(7, 6, 1)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("value", {"0 x 0 x 0"}), with(arma::cube()));
+  EXPECT_PRED_FORMAT1(RejectsArgument("value", {"0 x 6 x 2"}), with(arma::cube(0, 6, 2)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("value", {"7 x 0 x 2"}), with(arma::cube(7, 0, 2)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("value", {"7 x 6 x 0"}), with(arma::cube(7, 6, 0)));
+}
+
+TEST(CrossAttention, RejectsAValueThatIsNotAsLongAsItsKey) {
+  CrossAttention attention = new_layer(6, 3);
+  const std::string about = note("each key has one value: value must be as long as key (7), not as query (5)");
+  for (const uword rows : {9U, 5U, 1U}) {
+    EXPECT_PRED_FORMAT1(RejectsArgument("value", {std::to_string(rows) + " x 6 x 2", "7"}), [&] {
+      attention.forward(zeros(5, 6, 2), zeros(7, 6, 2), zeros(rows, 6, 2));
+    }) << about;
+  }
+}
+
+TEST(CrossAttention, RejectsAMaskOfTheWrongShape) {
+  CrossAttention attention = new_layer(6, 3);
+  const arma::cube query = zeros(5, 6, 2);
+  const arma::cube memory = zeros(7, 6, 2);
+  const auto with = [&](uword rows, uword cols, uword slices) {
+    return [&attention, &query, &memory, mask = ones(rows, cols, slices)] {
+      attention.forward(query, memory, memory, mask);
+    };
+  };
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"4 x 7 x 1", "5 x 7"}), with(4, 7, 1));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"1 x 7 x 2", "5 x 7"}), with(1, 7, 2));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 8 x 1", "5 x 7"}), with(5, 8, 1));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 5 x 2", "5 x 7"}), with(5, 5, 2));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"7 x 7 x 2", "5 x 7"}), with(7, 7, 2));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 1 x 2", "5 x 7"}), with(5, 1, 2));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"7 x 5 x 2", "5 x 7"}), with(7, 5, 2));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 7 x 3", "5 x 7"}), with(5, 7, 3));  // H slices: 3 divides H·B = 6
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 7 x 4", "5 x 7"}), with(5, 7, 4));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 7 x 12", "5 x 7"}), with(5, 7, 12));
+}
+
+// ------------------------------------------------------------------------------------------------------------- speed
+
+ATTN_SPEED("forward, 2 sequences of 32 queries and 48 keys, E = 64, H = 4", [] {
+  const arma::cube query(32, 64, 2, arma::fill::randn);
+  const arma::cube memory(48, 64, 2, arma::fill::randn);
+  CrossAttention layer(64, 4);
+  layer.dropout.eval();
+  return [layer, query, memory]() mutable { return layer.forward(query, memory, memory); };
+});
+
+}  // namespace
+}  // namespace attn::judge

@@ -1,0 +1,743 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <armadillo>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/positions.hpp"
+#include "judge/golden.hpp"
+#include "judge/matchers.hpp"
+#include "judge/oracles.hpp"
+#include "judge/speed.hpp"
+
+namespace attn::judge {
+namespace {
+
+using arma::uword;
+
+const std::vector<std::string> token_axes = {"L", "E"};
+const std::vector<std::string> rope_axes = {"L", "D", "N"};
+const std::vector<std::string> scores_axes = {"L", "S", "N"};
+const std::vector<std::string> bias_axes = {"L", "S", "H"};
+const std::vector<std::string> weight_axes = {"in", "out"};
+
+const std::vector<RopePairing> both_pairings = {RopePairing::interleaved, RopePairing::half_split};
+
+std::string name_of(RopePairing pairing) { return pairing == RopePairing::interleaved ? "interleaved" : "half_split"; }
+
+std::string about(RopePairing pairing, const std::string& sentence = {}) {
+  return note("the pairing is " + name_of(pairing) + (sentence.empty() ? "" : "; " + sentence));
+}
+
+double number(uword n) { return static_cast<double>(n); }
+
+arma::cube normal(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::randn}; }
+arma::cube zeros(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::zeros}; }
+
+/// The X of the chapter: three tokens, two of them equal.
+arma::cube worked_by_hand() {
+  arma::cube X(3, 4, 1);
+  X.slice(0) = {{1, 2, 3, 4}, {1, 2, 3, 4}, {5, 0, 0, 2}};
+  return X;
+}
+
+/// The definition of the sines and cosines, one number at a time.
+arma::mat naive_sinusoid(uword L, uword E, uword first) {
+  arma::mat result(L, E);
+  for (uword i = 0; i < L; ++i) {
+    for (uword c = 0; c < E; ++c) {
+      const double angle = number(first + i) / std::pow(10000, number(c - c % 2) / number(E));
+      result(i, c) = c % 2 == 0 ? std::sin(angle) : std::cos(angle);
+    }
+  }
+  return result;
+}
+
+/// The definition of RoPE, one number at a time: each feature by itself and its partner.
+arma::cube naive_rope(const arma::cube& X, RopePairing pairing, uword first = 0, double base = 10000) {
+  const uword D = X.n_cols;
+  const bool interleaved = pairing == RopePairing::interleaved;
+  arma::cube result(arma::size(X));
+  for (uword c = 0; c < D; ++c) {
+    const bool is_first = interleaved ? c % 2 == 0 : c < D / 2;
+    const uword step = interleaved ? 1 : D / 2;
+    const uword partner = is_first ? c + step : c - step;
+    const uword pair = interleaved ? c / 2 : c % (D / 2);
+    for (uword i = 0; i < X.n_rows; ++i) {
+      const double angle = number(first + i) / std::pow(base, number(2 * pair) / number(D));
+      for (uword n = 0; n < X.n_slices; ++n) {
+        const double sine = is_first ? -std::sin(angle) : std::sin(angle);
+        result(i, c, n) = X(i, c, n) * std::cos(angle) + X(i, partner, n) * sine;
+      }
+    }
+  }
+  return result;
+}
+
+/// The columns of every slice, in another order.
+arma::cube columns(const arma::cube& x, const arma::uvec& order) {
+  arma::cube result(x.n_rows, order.n_elem, x.n_slices);
+  for (uword n = 0; n < x.n_slices; ++n) result.slice(n) = arma::mat(x.slice(n)).cols(order);
+  return result;
+}
+
+/// Within every head 0, 2, 4, ..., then 1, 3, 5, ...
+arma::uvec even_then_odd(uword D, uword num_heads) {
+  arma::uvec order(num_heads * D);
+  for (uword c = 0; c < order.n_elem; ++c) {
+    const uword inside = c % D;
+    order(c) = c - inside + (inside < D / 2 ? 2 * inside : 2 * inside - D + 1);
+  }
+  return order;
+}
+
+/// The layer of a golden case, to be converted.
+Linear projection(const GoldenCase& golden) { return golden.linear("proj"); }
+
+/// PyTorch's turned X. The golden values say B and H, apply_rope N.
+Expected turned_by_pytorch(const GoldenCase& golden, const std::string& array) {
+  Expected expected = golden.expected(array);
+  expected.axes = rope_axes;
+  return expected;
+}
+
+/// Whether slice 0 alone is not that of another cube.
+bool only_slice_zero_differs(const arma::cube& x, const arma::cube& other) {
+  const auto same = [&](uword n) { return arma::approx_equal(x.slice(n), other.slice(n), "absdiff", 1e-12); };
+  for (uword n = 1; n < x.n_slices; ++n) {
+    if (!same(n)) return false;
+  }
+  return !same(0);
+}
+
+/// What a call throws, in words; empty when it accepts what it is given.
+std::string refusal(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const NotWritten&) {
+    throw;
+  } catch (const std::exception& error) {
+    return type_name(error) + ": " + error.what();
+  }
+  return {};
+}
+
+/// As RejectsArgument, with the mistake to name when the call throws nothing.
+class RejectsOrNames {
+ public:
+  RejectsOrNames(RejectsArgument rejects, std::string likely)
+      : rejects_(std::move(rejects)), likely_(std::move(likely)) {}
+
+  ::testing::AssertionResult operator()(const char* text, const std::function<void()>& call) const {
+    ::testing::AssertionResult result = rejects_(text, call);
+    if (!result && refusal(call).empty()) result << likely_;
+    return result;
+  }
+
+ private:
+  RejectsArgument rejects_;
+  std::string likely_;
+};
+
+// --------------------------------------------------------------------------------------- sinusoidal_positions, 14.1
+
+TEST(SinusoidalPositions, HaveARowForEveryTokenAndAColumnForEveryFeature) {
+  EXPECT_THAT(sinusoidal_positions(5, 6), HasShape({{"L", 5}, {"E", 6}}));
+}
+
+TEST(SinusoidalPositions, GiveTheThreeByFourWorkedByHand) {
+  EXPECT_THAT(sinusoidal_positions(3, 4), Matches(load_golden("by_hand").expected("positions")));
+}
+
+TEST(SinusoidalPositions, BeginWithZerosAndOnes) {
+  EXPECT_THAT(sinusoidal_positions(1, 6), IsNear(arma::mat{{0, 1, 0, 1, 0, 1}}, token_axes))
+      << note("at position 0 every angle is 0: the sines are 0, the cosines 1");
+}
+
+TEST(SinusoidalPositions, HaveProductsThatDependOnTheDistanceAlone) {
+  const arma::mat encoding = sinusoidal_positions(7, 8);
+  ASSERT_THAT(encoding, HasShape({{"L", 7}, {"E", 8}}));
+  const arma::mat later = sinusoidal_positions(7, 8, 20);
+  ASSERT_THAT(later, HasShape({{"L", 7}, {"E", 8}}));
+  const arma::mat products_of_rows = later * later.t();
+  EXPECT_THAT(products_of_rows, IsNear(arma::mat(encoding * encoding.t()), {"L", "L"}))
+      << note("the products of rows at positions 20, 21, ... must be those at 0, 1, ...");
+}
+
+TEST(SinusoidalPositions, GoOnWhereAnEarlierCallStopped) {
+  const arma::mat all = sinusoidal_positions(9, 6);
+  ASSERT_THAT(all, HasShape({{"L", 9}, {"E", 6}}));
+  EXPECT_THAT(sinusoidal_positions(4, 6, 5), IsNear(arma::mat(all.tail_rows(4)), token_axes))
+      << note("four rows from first_position 5 must be the last four of nine rows from 0");
+}
+
+TEST(SinusoidalPositions, EqualPyTorch) {
+  EXPECT_THAT(sinusoidal_positions(5, 6), Matches(load_golden("sinusoid").expected("positions")));
+}
+
+TEST(SinusoidalPositions, EqualPyTorchFromALaterPosition) {
+  EXPECT_THAT(sinusoidal_positions(5, 6, 7), Matches(load_golden("sinusoid").expected("later")))
+      << note("first_position is 7");
+}
+
+TEST(SinusoidalPositions, EqualTheDefinitionForOtherSizes) {
+  struct Sizes {
+    uword L, E, first;
+  };
+  for (const auto& [L, E, first_position] :
+       {Sizes{3, 8, 0}, {8, 2, 3}, {1, 10, 0}, {1, 4, 9}, {70, 6, 0}, {2, 64, 5}, {1, 2, 0}}) {
+    EXPECT_THAT(sinusoidal_positions(L, E, first_position), IsNear(naive_sinusoid(L, E, first_position), token_axes))
+        << note("first_position is " + std::to_string(first_position));
+  }
+}
+
+TEST(SinusoidalPositions, StayExactAfterAHundredThousandTokens) {
+  EXPECT_THAT(sinusoidal_positions(3, 8, 100000), Matches(load_golden("sinusoid").expected("far")))
+      << note("first_position is 100000");
+}
+
+TEST(SinusoidalPositions, StartAfreshAtEveryCall) {
+  sinusoidal_positions(4, 6, 9);
+  sinusoidal_positions(8, 10);
+  EXPECT_THAT(sinusoidal_positions(5, 6), Matches(load_golden("sinusoid").expected("positions")))
+      << note("there were calls with other sizes before");
+}
+
+// ------------------------------------------------------------------------------------------------- apply_rope, 14.2
+
+TEST(ApplyRope, KeepsTheShape) {
+  for (const RopePairing pairing : both_pairings) {
+    EXPECT_THAT(apply_rope(normal(5, 6, 4), pairing), HasShape({{"L", 5}, {"D", 6}, {"N", 4}})) << about(pairing);
+  }
+}
+
+TEST(ApplyRope, GivesTheThreeByFourWorkedByHandInterleaved) {
+  EXPECT_THAT(apply_rope(worked_by_hand(), RopePairing::interleaved),
+              Matches(turned_by_pytorch(load_golden("by_hand"), "interleaved")));
+}
+
+TEST(ApplyRope, GivesTheThreeByFourWorkedByHandHalfSplit) {
+  EXPECT_THAT(apply_rope(worked_by_hand(), RopePairing::half_split),
+              Matches(turned_by_pytorch(load_golden("by_hand"), "half_split")));
+}
+
+TEST(ApplyRope, ChangesNothingAtPositionZero) {
+  const arma::cube X = normal(1, 6, 4);
+  for (const RopePairing pairing : both_pairings) {
+    const arma::cube turned = apply_rope(X, pairing);
+    ASSERT_THAT(turned, HasShape({{"L", 1}, {"D", 6}, {"N", 4}}));
+    EXPECT_THAT(apply_rope(X, pairing), IsNear(X, rope_axes))
+        << about(pairing, "the only token is at position 0")
+        << (only_slice_zero_differs(turned, zeros(1, 6, 4)) ? likely_mistake("rope_first_slice_only") : "");
+  }
+}
+
+TEST(ApplyRope, ChangesEveryFeatureAtOtherPositions) {
+  const arma::cube X(5, 6, 4, arma::fill::ones);
+  for (const RopePairing pairing : both_pairings) {
+    const arma::cube turned = apply_rope(X, pairing, 3);
+    ASSERT_THAT(turned, HasShape({{"L", 5}, {"D", 6}, {"N", 4}}));
+    const bool as_from_zero = arma::approx_equal(turned, naive_rope(X, pairing), "absdiff", 1e-10);
+    EXPECT_TRUE(arma::abs(turned - 1).min() > 1e-6)
+        << diagnosis_mark << line("value", "some features are as they were, at positions 3 to 7") << about(pairing)
+        << (arma::abs(turned - 1).max() < 1e-12 ? likely_mistake("rope_not_turned") : "")
+        << (only_slice_zero_differs(turned, X) ? likely_mistake("rope_first_slice_only") : "")
+        << (as_from_zero ? likely_mistake("first_position_ignored") : "");
+  }
+}
+
+TEST(ApplyRope, KeepsTheLengthOfEveryToken) {
+  const arma::cube X = normal(5, 6, 4);
+  const arma::cube wanted = arma::sum(arma::square(X), 1);  // (L x 1 x N)
+  for (const RopePairing pairing : both_pairings) {
+    const arma::cube turned = apply_rope(X, pairing);
+    ASSERT_THAT(turned, HasShape({{"L", 5}, {"D", 6}, {"N", 4}}));
+    const arma::cube squared_lengths = arma::sum(arma::square(turned), 1);
+    EXPECT_THAT(squared_lengths, IsNear(wanted, {"L", "1", "N"}))
+        << about(pairing, "these are the squared lengths of the rows: turning changes none");
+  }
+}
+
+TEST(ApplyRope, GivesScoresThatDependOnTheDistanceAlone) {
+  const arma::cube Q = normal(5, 6, 4);
+  const arma::cube K = normal(7, 6, 4);
+  const arma::cube without_positions = naive_scores(Q, K);
+  for (const RopePairing pairing : both_pairings) {
+    const arma::cube first_Q = apply_rope(Q, pairing);
+    ASSERT_THAT(first_Q, HasShape({{"L", 5}, {"D", 6}, {"N", 4}}));
+    const arma::cube wanted = naive_scores(first_Q, apply_rope(K, pairing));
+    const arma::cube later = naive_scores(apply_rope(Q, pairing, 11), apply_rope(K, pairing, 11));
+    EXPECT_THAT(later, IsNear(wanted, scores_axes))
+        << about(pairing, "all queries and keys were moved on by 11 positions: the scores must stay");
+    EXPECT_FALSE(arma::approx_equal(without_positions, wanted, "absdiff", 1e-6))
+        << diagnosis_mark << line("value", "the scores are those without positions") << about(pairing)
+        << likely_mistake("rope_not_turned");
+  }
+}
+
+TEST(ApplyRope, GivesEqualTokensAScoreForEachDistance) {
+  arma::cube X = normal(6, 8, 2);
+  X.each_slice([](arma::mat& slice) { slice.each_row() = arma::rowvec(slice.row(0)); });
+  for (const RopePairing pairing : both_pairings) {
+    const arma::cube turned = apply_rope(X, pairing);
+    ASSERT_THAT(turned, HasShape({{"L", 6}, {"D", 8}, {"N", 2}}));
+    const arma::cube scores = naive_scores(turned, turned);
+    const arma::cube inner = scores.tube(0, 0, 4, 4);
+    const arma::cube scores_one_further_on = scores.tube(1, 1, 5, 5);
+    EXPECT_THAT(scores_one_further_on, IsNear(inner, scores_axes))
+        << about(pairing, "all tokens are equal: row and column one further on must be the same score");
+  }
+}
+
+TEST(ApplyRope, GoesOnWhereAnEarlierCallStopped) {
+  const arma::cube X = normal(9, 6, 4);
+  for (const RopePairing pairing : both_pairings) {
+    const arma::cube all = apply_rope(X, pairing);
+    ASSERT_THAT(all, HasShape({{"L", 9}, {"D", 6}, {"N", 4}}));
+    const arma::cube last_rows = X.rows(5, 8);
+    EXPECT_THAT(apply_rope(last_rows, pairing, 5), IsNear(arma::cube(all.rows(5, 8)), rope_axes))
+        << about(pairing, "rows 5 to 8 alone, with first_position 5, must come out as in the whole");
+  }
+}
+
+TEST(ApplyRope, TurnsEverySliceByItself) {
+  const arma::cube X = normal(5, 6, 4);
+  for (const RopePairing pairing : both_pairings) {
+    const arma::cube together = apply_rope(X, pairing, 2);
+    ASSERT_THAT(together, HasShape({{"L", 5}, {"D", 6}, {"N", 4}}));
+    for (uword n = 0; n < X.n_slices; ++n) {
+      const arma::cube alone = apply_rope(arma::cube(X.slices(n, n)), pairing, 2);
+      const arma::cube one_slice_of_all = together.slices(n, n);
+      EXPECT_THAT(one_slice_of_all, IsNear(alone, rope_axes))
+          << about(pairing, "this is slice " + std::to_string(n) + "; alone it gives what is wanted");
+    }
+  }
+}
+
+TEST(ApplyRope, ExchangesItsPairingsWithTheOrderOfTheColumns) {
+  const arma::cube X = normal(5, 6, 4);
+  const arma::uvec order = even_then_odd(6, 1);
+  const arma::cube interleaved = apply_rope(X, RopePairing::interleaved);
+  ASSERT_THAT(interleaved, HasShape({{"L", 5}, {"D", 6}, {"N", 4}}));
+  const arma::cube reordered = columns(X, order);
+  EXPECT_THAT(apply_rope(reordered, RopePairing::half_split), IsNear(columns(interleaved, order), rope_axes))
+      << note("columns 0 2 4 1 3 5 with half_split must give those columns of what interleaved gives");
+}
+
+TEST(ApplyRope, EqualsPyTorch) {
+  const GoldenCase golden = load_golden("rope");
+  for (const RopePairing pairing : both_pairings) {
+    EXPECT_THAT(apply_rope(golden.cube("X"), pairing), Matches(turned_by_pytorch(golden, name_of(pairing))))
+        << about(pairing);
+  }
+}
+
+TEST(ApplyRope, EqualsPyTorchFromALaterPosition) {
+  const GoldenCase golden = load_golden("rope");
+  for (const RopePairing pairing : both_pairings) {
+    EXPECT_THAT(apply_rope(golden.cube("X"), pairing, 7),
+                Matches(turned_by_pytorch(golden, name_of(pairing) + "_later")))
+        << about(pairing, "first_position is 7");
+  }
+}
+
+TEST(ApplyRope, EqualsPyTorchWithAnotherBase) {
+  const GoldenCase golden = load_golden("rope");
+  for (const RopePairing pairing : both_pairings) {
+    EXPECT_THAT(apply_rope(golden.cube("X"), pairing, 0, 50),
+                Matches(turned_by_pytorch(golden, name_of(pairing) + "_base")))
+        << about(pairing, "base is 50");
+  }
+}
+
+TEST(ApplyRope, EqualsTheDefinitionForOtherSizes) {
+  struct Sizes {
+    uword L, D, N, first;
+    double base;
+  };
+  for (const auto& [L, D, N, first_position, base] : {Sizes{3, 8, 2, 0, 10000},
+                                                      {7, 2, 3, 4, 10000},
+                                                      {1, 6, 5, 13, 10000},
+                                                      {70, 4, 2, 0, 10000},
+                                                      {2, 64, 3, 1, 500000},
+                                                      {4, 10, 1, 2, 0.5},
+                                                      {3, 6, 2, 1, 1},
+                                                      {1, 2, 1, 0, 10000}}) {
+    const arma::cube X = normal(L, D, N);
+    for (const RopePairing pairing : both_pairings) {
+      EXPECT_THAT(apply_rope(X, pairing, first_position, base),
+                  IsNear(naive_rope(X, pairing, first_position, base), rope_axes))
+          << about(pairing, "first_position is " + std::to_string(first_position) + ", base " + std::to_string(base));
+    }
+  }
+}
+
+/// Here the tolerance of 1e-10 is relative to the numbers that are turned, which are in the millions. A rotation adds
+/// two products that may nearly cancel, and an error of the angle acts on both.
+///
+/// That error depends on how the speed base^(-2p / D) is computed. u = 2^-53. std::pow is good to 2 u. For
+/// exp(-2p · ln(base) / D) the exponent e = 2p · ln(base) / D has 4 roundings: an error of 4 e u, which is a relative
+/// error of the speed. exp and the multiplication by the position add 3 u. So an angle at position 1e5 is off by at
+/// most 1e5 exp(-e) (4 e + 3) u: 7.9e-12 for D = 6 and p = 1, and less for p = 2. Times √2 times the largest |X|, 3.5
+/// million, a result is off by at most 4e-11 million. Speeds or angles in float are off by 1e-4 and more.
+TEST(ApplyRope, StaysExactFarFromZeroAndAfterAHundredThousandTokens) {
+  const GoldenCase golden = load_golden("rope");
+  for (const RopePairing pairing : both_pairings) {
+    const arma::cube in_millions = apply_rope(1e6 * golden.cube("X"), pairing, 100000) / 1e6;
+    EXPECT_THAT(in_millions, Matches(turned_by_pytorch(golden, name_of(pairing) + "_far")))
+        << about(pairing, "first_position is 100000, X is in the millions; the values are divided by 1e6");
+  }
+}
+
+TEST(ApplyRope, KeepsANaNInItsPair) {
+  arma::cube X = normal(4, 6, 2);
+  X(2, 3, 1) = std::numeric_limits<double>::quiet_NaN();
+  for (const RopePairing pairing : both_pairings) {
+    EXPECT_THAT(apply_rope(X, pairing), IsNear(naive_rope(X, pairing), rope_axes))
+        << about(pairing, "feature 3 of row 2 in slice 1 is NaN: it and its partner become NaN, and nothing else");
+  }
+}
+
+TEST(ApplyRope, StartsAfreshAtEveryCall) {
+  const arma::cube X = normal(5, 6, 4);
+  const auto same = [&](RopePairing pairing, uword first_position, double base) {
+    EXPECT_THAT(apply_rope(X, pairing, first_position, base),
+                IsNear(naive_rope(X, pairing, first_position, base), rope_axes))
+        << about(pairing, "first_position is " + std::to_string(first_position) + ", base " + std::to_string(base) +
+                              "; there were calls with other arguments before, and nothing of them may be left");
+  };
+  same(RopePairing::interleaved, 0, 10000);
+  same(RopePairing::interleaved, 3, 10000);
+  same(RopePairing::interleaved, 3, 100);
+  same(RopePairing::half_split, 3, 100);
+  apply_rope(normal(9, 8, 1), RopePairing::half_split, 3, 100);
+  same(RopePairing::half_split, 3, 100);
+  same(RopePairing::interleaved, 0, 10000);
+}
+
+TEST(ApplyRope, LeavesXAsItWas) {
+  arma::cube X = normal(5, 6, 4);
+  const arma::cube before = X;
+  for (const RopePairing pairing : both_pairings) apply_rope(X, pairing, 2);
+  EXPECT_THAT(X, IsNear(before, rope_axes)) << note("apply_rope changed X");
+}
+
+// --------------------------------------------------------------------------------------------- to_half_split, 14.3
+
+TEST(ToHalfSplit, KeepsTheShapes) {
+  const Linear converted = to_half_split(Linear(5, 18), 3);
+  EXPECT_THAT(converted.weight, HasShape({{"in", 5}, {"out", 18}}));
+  EXPECT_THAT(converted.bias, HasShape({{"1", 1}, {"out", 18}}));
+}
+
+TEST(ToHalfSplit, GivesTheTwelveColumnsWorkedByHand) {
+  const GoldenCase golden = load_golden("by_hand");
+  const Linear proj = projection(golden);
+  const arma::mat converted = to_half_split(proj, 2).weight;
+  ASSERT_THAT(converted, HasShape({{"in", 2}, {"out", 12}}));
+  arma::mat head_1 = converted.tail_cols(6);
+  head_1.each_col() -= arma::vec(proj.weight.col(0));
+  ASSERT_THAT(to_half_split(proj, 2).weight, Matches(golden.expected("converted.weight")))
+      << (head_1.is_zero() ? likely_mistake("convert_places_of_one_head") : "");
+  EXPECT_THAT(to_half_split(proj, 2).bias, Matches(golden.expected("converted.bias")));
+}
+
+TEST(ToHalfSplit, LeavesAllScoresAsTheyWere) {
+  const uword H = 2, D = 6;
+  const arma::cube X = normal(5, 7, 3);
+  const Linear query_proj(7, H * D), key_proj(7, H * D);
+  const Linear half_query = to_half_split(query_proj, H), half_key = to_half_split(key_proj, H);
+  ASSERT_THAT(half_query.weight, HasShape({{"in", 7}, {"out", H * D}}));
+  ASSERT_THAT(half_query.bias, HasShape({{"1", 1}, {"out", H * D}}));
+  const auto scores = [&](const Linear& query, const Linear& key, RopePairing pairing) {
+    const auto heads = [&](const Linear& proj) {
+      return naive_rope(naive_split_heads(naive_linear(X, proj.weight, proj.bias), H), pairing);
+    };
+    return naive_scores(heads(query), heads(key));
+  };
+  EXPECT_THAT(scores(half_query, half_key, RopePairing::half_split),
+              IsNear(scores(query_proj, key_proj, RopePairing::interleaved), scores_axes))
+      << note(
+             "wanted are the scores of the two projections with interleaved pairs; got are those of the two converted "
+             "ones with half-split pairs");
+}
+
+TEST(ToHalfSplit, EqualsPyTorch) {
+  for (const auto& [name, num_heads] : {std::pair<const char*, uword>{"conversion", 3}, {"conversion_square", 2}}) {
+    const GoldenCase golden = load_golden(name);
+    const Linear proj = projection(golden);
+    const std::string heads = note("num_heads is " + std::to_string(num_heads));
+    ASSERT_THAT(to_half_split(proj, num_heads).weight, Matches(golden.expected("converted.weight"))) << heads;
+    EXPECT_THAT(to_half_split(proj, num_heads).bias, Matches(golden.expected("converted.bias"))) << heads;
+  }
+}
+
+TEST(ToHalfSplit, TakesAProjectionWithoutBias) {
+  const Linear interleaved(5, 18, false);
+  arma::rowvec bias = {1};
+  const std::string threw = refusal([&] { bias = to_half_split(interleaved, 3).bias; });
+  EXPECT_TRUE(threw.empty() && bias.is_empty())
+      << diagnosis_mark
+      << (threw.empty() ? line("value", "the projection has no bias, what was returned has one") : line("threw", threw))
+      << likely_mistake("convert_bias_demanded");
+  EXPECT_THAT(to_half_split(interleaved, 3).weight,
+              IsNear(arma::mat(interleaved.weight.cols(even_then_odd(6, 3))), weight_axes));
+}
+
+TEST(ToHalfSplit, EqualsTheDefinitionForOtherSizes) {
+  struct Sizes {
+    uword in, D, H;
+  };
+  for (const auto& [in, D, num_heads] : {Sizes{3, 8, 2}, {6, 10, 1}, {1, 6, 5}, {2, 64, 3}, {70, 4, 6}}) {
+    const Linear interleaved(in, num_heads * D);
+    const arma::uvec order = even_then_odd(D, num_heads);
+    const std::string heads = note("num_heads is " + std::to_string(num_heads));
+    ASSERT_THAT(to_half_split(interleaved, num_heads).weight,
+                IsNear(arma::mat(interleaved.weight.cols(order)), weight_axes))
+        << heads;
+    EXPECT_THAT(to_half_split(interleaved, num_heads).bias,
+                IsNear(arma::mat(interleaved.bias.cols(order)), {"1", "out"}))
+        << heads;
+  }
+}
+
+TEST(ToHalfSplit, ChangesNothingInHeadsOfTwoFeatures) {
+  const Linear interleaved(3, 8);
+  EXPECT_THAT(to_half_split(interleaved, 4).weight, IsNear(interleaved.weight, weight_axes))
+      << note("with D = 2 there is one pair a head, the same in both pairings");
+}
+
+TEST(ToHalfSplit, LeavesItsArgumentAsItWas) {
+  const Linear interleaved(5, 12);
+  const Linear before = interleaved;
+  to_half_split(interleaved, 2);
+  EXPECT_THAT(interleaved.weight, IsNear(before.weight, weight_axes)) << note("to_half_split changed its argument");
+  EXPECT_THAT(interleaved.bias, IsNear(before.bias, {"1", "out"})) << note("to_half_split changed its argument");
+}
+
+// ---------------------------------------------------------------------------------------------- alibi_slopes, 14.4
+
+TEST(AlibiSlopes, AreOneForEachHead) {
+  EXPECT_THAT(alibi_slopes(8), HasShape({{"1", 1}, {"H", 8}}));
+  const std::string threw = refusal([] { alibi_slopes(6); });
+  ASSERT_TRUE(threw.empty()) << diagnosis_mark << line("threw", threw + ", for 6 heads")
+                             << likely_mistake("slopes_power_demanded");
+  EXPECT_THAT(alibi_slopes(6), HasShape({{"1", 1}, {"H", 6}}));
+}
+
+TEST(AlibiSlopes, GiveTheEightOfThePaper) {
+  const arma::mat wanted = {{1.0 / 2, 1.0 / 4, 1.0 / 8, 1.0 / 16, 1.0 / 32, 1.0 / 64, 1.0 / 128, 1.0 / 256}};
+  EXPECT_THAT(alibi_slopes(8), IsNear(wanted, {"1", "H"}));
+}
+
+TEST(AlibiSlopes, GiveTheTwoWorkedByHand) {
+  EXPECT_THAT(alibi_slopes(2), Matches(load_golden("by_hand").expected("slopes_2")));
+}
+
+TEST(AlibiSlopes, EqualPyTorchForPowersOfTwo) {
+  const GoldenCase golden = load_golden("alibi");
+  for (const uword H : {4U, 16U, 1U, 2U, 8U}) {
+    EXPECT_THAT(alibi_slopes(H), Matches(golden.expected("slopes_" + std::to_string(H))))
+        << note("H is " + std::to_string(H));
+  }
+}
+
+TEST(AlibiSlopes, EqualPyTorchForOtherNumbersOfHeads) {
+  const GoldenCase golden = load_golden("alibi");
+  for (const uword H : {6U, 12U, 3U, 5U}) {  // first those that tell the mistakes apart
+    EXPECT_THAT(alibi_slopes(H), Matches(golden.expected("slopes_" + std::to_string(H))))
+        << note("H is " + std::to_string(H));
+  }
+}
+
+TEST(AlibiSlopes, AllDifferAndLieBetweenZeroAndOne) {
+  for (const uword H : {7U, 20U, 40U, 71U, 112U}) {
+    const arma::rowvec slopes = alibi_slopes(H);
+    ASSERT_THAT(slopes, HasShape({{"1", 1}, {"H", H}}));
+    const arma::rowvec sorted = arma::sort(slopes);
+    EXPECT_TRUE(sorted.min() > 0 && sorted.max() < 1 && arma::diff(sorted).min() > 1e-6)
+        << diagnosis_mark
+        << line("value", "the slopes for " + std::to_string(H) + " heads do not all differ, or one is not below 1");
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ alibi_bias, 14.5
+
+TEST(AlibiBias, HasASliceForEachHead) {
+  EXPECT_THAT(alibi_bias(6, 4, 5), HasShape({{"L (queries)", 4}, {"S (keys)", 5}, {"H", 6}}));
+}
+
+TEST(AlibiBias, GivesTheTwoByThreeWorkedByHand) {
+  EXPECT_THAT(alibi_bias(2, 2, 3), Matches(load_golden("by_hand").expected("alibi")));
+}
+
+TEST(AlibiBias, IsZeroForAQueryAndItsOwnKey) {
+  const arma::cube bias = alibi_bias(4, 3, 5);
+  ASSERT_THAT(bias, HasShape({{"L (queries)", 3}, {"S (keys)", 5}, {"H", 4}}));
+  for (uword i = 0; i < 3; ++i) {
+    const arma::cube bias_of_own_key = bias.tube(i, i + 2);
+    EXPECT_THAT(bias_of_own_key, IsNear(zeros(1, 1, 4), bias_axes))
+        << note("query " + std::to_string(i) + " of 3 stands at position " + std::to_string(i + 2) + " of 5 keys");
+  }
+}
+
+TEST(AlibiBias, GivesTheLastQueryWhatItGetsInAFullPass) {
+  const arma::cube all = alibi_bias(3, 7, 7);
+  ASSERT_THAT(all, HasShape({{"L (queries)", 7}, {"S (keys)", 7}, {"H", 3}}));
+  EXPECT_THAT(alibi_bias(3, 1, 7), IsNear(arma::cube(all.row(6)), bias_axes))
+      << note("one query with 7 keys is the last of 7: it must get the last row of 7 x 7");
+}
+
+TEST(AlibiBias, EqualsPyTorch) { EXPECT_THAT(alibi_bias(6, 4, 5), Matches(load_golden("alibi").expected("alibi"))); }
+
+TEST(AlibiBias, EqualsPyTorchWithAsManyKeysAsQueries) {
+  EXPECT_THAT(alibi_bias(3, 4, 4), Matches(load_golden("alibi").expected("alibi_square")));
+}
+
+TEST(AlibiBias, EqualsPyTorchWithFewerKeysThanQueries) {
+  EXPECT_THAT(alibi_bias(2, 5, 3), Matches(load_golden("alibi").expected("alibi_more_queries")));
+}
+
+TEST(AlibiBias, EqualsTheDefinitionForOtherSizes) {
+  struct Sizes {
+    uword H, L, S;
+  };
+  for (const auto& [H, L, S] : {Sizes{4, 3, 6}, {5, 6, 2}, {2, 1, 70}, {3, 70, 4}, {8, 5, 1}, {1, 1, 1}}) {
+    const arma::rowvec slopes = alibi_slopes(H);
+    arma::cube wanted(L, S, H);
+    for (uword i = 0; i < L; ++i) {
+      for (uword j = 0; j < S; ++j) {
+        for (uword h = 0; h < H; ++h) wanted(i, j, h) = slopes(h) * (number(j) - number(S) + number(L) - number(i));
+      }
+    }
+    EXPECT_THAT(alibi_bias(H, L, S), IsNear(wanted, bias_axes));
+  }
+}
+
+TEST(AlibiBias, StartsAfreshAtEveryCall) {
+  alibi_bias(4, 4, 5);
+  alibi_bias(6, 5, 4);
+  EXPECT_THAT(alibi_bias(6, 4, 5), Matches(load_golden("alibi").expected("alibi")))
+      << note("there were calls with other sizes before");
+}
+
+TEST(Positions, LeaveTheRandomGeneratorToTheCaller) {
+  const Linear interleaved(5, 12);
+  arma::arma_rng::set_seed(8);
+  const double wanted = arma::randu();
+  arma::arma_rng::set_seed(8);
+  sinusoidal_positions(5, 6);
+  apply_rope(zeros(5, 6, 2), RopePairing::half_split);
+  to_half_split(interleaved, 2);
+  alibi_bias(3, 4, 5);
+  EXPECT_TRUE(arma::randu() == wanted)
+      << diagnosis_mark << line("value", "a function changed the state of the random generator")
+      << note("nothing is drawn here, and to_half_split can copy the Linear that it gets");
+}
+
+// ------------------------------------------------------------------------------------------------------- bad input
+
+TEST(SinusoidalPositions, RejectSizesOfZero) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("L", {"0"}), [] { sinusoidal_positions(0, 6); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("E", {"0"}), [] { sinusoidal_positions(5, 0); });
+}
+
+TEST(SinusoidalPositions, RejectAnOddWidth) {
+  for (const uword E : {7U, 1U}) {
+    const RejectsArgument rejects("E", {std::to_string(E), "2"});
+    EXPECT_PRED_FORMAT1(RejectsOrNames(rejects, likely_mistake("sinusoid_odd_accepted")), [=] {
+      sinusoidal_positions(5, E);
+    }) << note("E is " + std::to_string(E));
+  }
+}
+
+TEST(ApplyRope, RejectsSizesOfZero) {
+  for (const arma::SizeCube size : {arma::SizeCube(0, 6, 4), arma::SizeCube(5, 0, 4), arma::SizeCube(5, 6, 0)}) {
+    const arma::cube X(size);
+    EXPECT_PRED_FORMAT1(RejectsArgument("X", {shape_text(X)}), [=] { apply_rope(X, RopePairing::interleaved); })
+        << note("X is " + shape_text(X));
+  }
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 0 x 0"}), [] { apply_rope(arma::cube(), RopePairing::half_split); });
+}
+
+TEST(ApplyRope, RejectsAnOddNumberOfColumns) {
+  for (const RopePairing pairing : both_pairings) {
+    for (const uword D : {7U, 1U}) {
+      const arma::cube X = zeros(4, D, 6);
+      const RejectsArgument rejects("X", {std::to_string(D), "2"});
+      EXPECT_PRED_FORMAT1(RejectsOrNames(rejects, likely_mistake("rope_odd_accepted")), [=] { apply_rope(X, pairing); })
+          << about(pairing, "X is " + shape_text(X));
+    }
+  }
+}
+
+TEST(ApplyRope, RejectsABaseThatIsNoNumberAboveZero) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double base : {0.0, -10000.0, infinity, -infinity, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_PRED_FORMAT1(RejectsOrNames(RejectsArgument("base", {}), likely_mistake("rope_base_accepted")), [=] {
+      apply_rope(zeros(5, 6, 4), RopePairing::interleaved, 0, base);
+    }) << note("base is " + std::to_string(base));
+  }
+  EXPECT_PRED_FORMAT1(RejectsArgument("base", {"-3"}),
+                      [] { apply_rope(zeros(5, 6, 4), RopePairing::half_split, 0, -3); });
+}
+
+TEST(ToHalfSplit, RejectsHeadsThatDoNotDivideTheColumns) {
+  for (const uword num_heads : {5U, 4U, 24U}) {
+    EXPECT_PRED_FORMAT1(RejectsArgument("interleaved", {"18"}), [=] { to_half_split(Linear(5, 18), num_heads); })
+        << note("num_heads is " + std::to_string(num_heads));
+  }
+}
+
+TEST(ToHalfSplit, RejectsHeadsOfOddWidth) {
+  for (const uword num_heads : {2U, 6U, 18U}) {  // D = 9, 3 and 1
+    const RejectsArgument rejects("interleaved", {"18"});
+    EXPECT_PRED_FORMAT1(RejectsOrNames(rejects, likely_mistake("convert_odd_head_accepted")), [=] {
+      to_half_split(Linear(5, 18), num_heads);
+    }) << note("num_heads is " + std::to_string(num_heads));
+  }
+}
+
+TEST(ToHalfSplit, RejectsSizesOfZero) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { to_half_split(Linear(5, 12), 0); });
+  for (const arma::SizeMat size : {arma::SizeMat(0, 12), arma::SizeMat(5, 0), arma::SizeMat(0, 0)}) {
+    Linear interleaved(5, 12, false);
+    interleaved.weight.set_size(size);
+    EXPECT_PRED_FORMAT1(RejectsArgument("interleaved", {shape_text(interleaved.weight)}),
+                        [=] { to_half_split(interleaved, 2); });
+  }
+}
+
+TEST(ToHalfSplit, RejectsABiasOfAnotherWidth) {
+  for (const uword width : {6U, 13U, 24U}) {
+    Linear interleaved(5, 12);
+    interleaved.bias.zeros(width);
+    EXPECT_PRED_FORMAT1(RejectsArgument("bias", {"1 x " + std::to_string(width), "12"}),
+                        [=] { to_half_split(interleaved, 2); });
+  }
+}
+
+TEST(AlibiSlopes, RejectNoHeads) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { alibi_slopes(0); });
+}
+
+TEST(AlibiBias, RejectsSizesOfZero) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { alibi_bias(0, 4, 5); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("L", {"0"}), [] { alibi_bias(3, 0, 5); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("S", {"0"}), [] { alibi_bias(3, 4, 0); });
+}
+
+// ----------------------------------------------------------------------------------------------------------- speed
+
+ATTN_SPEED("apply_rope in both pairings, 2 sequences of 4 heads, 64 tokens, D = 16", [] {
+  const arma::cube X(64, 16, 8, arma::fill::randn);
+  return [X] { return apply_rope(apply_rope(X, RopePairing::interleaved), RopePairing::half_split); };
+});
+
+}  // namespace
+}  // namespace attn::judge

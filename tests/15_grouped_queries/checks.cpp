@@ -1,0 +1,807 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <armadillo>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "attn/grouped_query_attention.hpp"
+#include "attn/masking.hpp"
+#include "judge/allocation.hpp"
+#include "judge/golden.hpp"
+#include "judge/matchers.hpp"
+#include "judge/oracles.hpp"
+#include "judge/speed.hpp"
+
+namespace attn::judge {
+namespace {
+
+using arma::uword;
+
+const std::vector<std::string> output_axes = {"L", "E", "B"};
+const std::vector<std::string> weights_axes = {"L", "L", "H·B"};
+
+/// The layer of a golden case, from num_heads and num_kv_heads.
+GroupedQueryAttention layer_from(const GoldenCase& golden, uword num_heads, uword num_kv_heads) {
+  GroupedQueryAttention attention(golden.linear("query_proj").weight.n_rows, num_heads, num_kv_heads);
+  attention.query_proj = golden.linear("query_proj");
+  attention.key_proj = golden.linear("key_proj");
+  attention.value_proj = golden.linear("value_proj");
+  attention.output_proj = golden.linear("output_proj");
+  return attention;
+}
+
+/// The layer of lesson 07, silent. Its dropout is 0.25, as if it had been trained.
+MultiHeadAttention multi_head_layer(uword embed_dim, uword num_heads) {
+  MultiHeadAttention attention(embed_dim, num_heads, 0.25);
+  attention.dropout.eval();
+  return attention;
+}
+
+/// The layer that case "pooled" starts from: E = 12, H = 6.
+MultiHeadAttention layer_to_pool(const GoldenCase& golden) {
+  MultiHeadAttention full = multi_head_layer(12, 6);
+  full.query_proj = golden.linear("query_proj");
+  full.key_proj = golden.linear("key_proj");
+  full.value_proj = golden.linear("value_proj");
+  full.output_proj = golden.linear("output_proj");
+  return full;
+}
+
+arma::cube normal(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::randn}; }
+arma::cube zeros(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::zeros}; }
+Mask ones(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::ones}; }
+
+struct Field {
+  std::string name;
+  const Linear* proj;
+};
+std::vector<Field> projections_of(const GroupedQueryAttention& attention) {
+  return {{"query_proj", &attention.query_proj},
+          {"key_proj", &attention.key_proj},
+          {"value_proj", &attention.value_proj},
+          {"output_proj", &attention.output_proj}};
+}
+std::vector<Field> key_and_value_of(const GroupedQueryAttention& attention) {
+  return {{"key_proj", &attention.key_proj}, {"value_proj", &attention.value_proj}};
+}
+
+/// That a field's weight or bias has another shape than these axes, in words; empty when it has this one.
+std::string wrong_shape(const std::string& what, const arma::mat& part, const Axis& rows, const Axis& cols) {
+  if (part.n_rows == rows.size && part.n_cols == cols.size) return {};
+  return line("shape", what + " is " + shape_text(part) + ", want " + shape_text(arma::mat(rows.size, cols.size)) +
+                           " (" + rows.name + " x " + cols.name + ")");
+}
+
+bool equal(const arma::mat& a, const arma::mat& b) { return arma::approx_equal(a, b, "absdiff", 1e-12); }
+
+/// The columns of head h.
+arma::span head(uword h, uword D) { return arma::span(h * D, (h + 1) * D - 1); }
+
+/// What the layer should give, one number at a time: every query head with a copy of its key/value head.
+struct Naive {
+  arma::cube weights, output;
+};
+Naive naive(const GroupedQueryAttention& attention, const arma::cube& X, const Mask& mask = {}) {
+  const uword H = attention.num_heads(), G = attention.num_kv_heads();
+  const auto heads = [&](const Linear& proj, uword count) {
+    return naive_split_heads(naive_linear(X, proj.weight, proj.bias), count);
+  };
+  const auto repeated = [&](const arma::cube& few) {
+    arma::cube many(few.n_rows, few.n_cols, H * X.n_slices);
+    for (uword b = 0; b < X.n_slices; ++b) {
+      for (uword h = 0; h < H; ++h) many.slice(b * H + h) = few.slice(b * G + h / (H / G));
+    }
+    return many;
+  };
+  const arma::cube weights =
+      naive_attention_weights(heads(attention.query_proj, H), repeated(heads(attention.key_proj, G)), mask);
+  const arma::cube context = naive_merge_heads(naive_mix(weights, repeated(heads(attention.value_proj, G))), H);
+  return {weights, naive_linear(context, attention.output_proj.weight, attention.output_proj.bias)};
+}
+
+/// What a call throws, in words; empty when it throws nothing.
+std::string refusal(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const NotWritten&) {
+    throw;
+  } catch (const std::exception& error) {
+    return type_name(error) + ": " + error.what();
+  }
+  return {};
+}
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// The mistake that PyTorch's values tell, where every rule finds a slice: H = 6, G = 3. Empty when they tell none.
+std::string likely_from_values() {
+  const GoldenCase golden = load_golden("batch");
+  GroupedQueryAttention attention = layer_from(golden, 6, 3);
+  arma::cube output;
+  if (!refusal([&] { output = attention.forward(golden.cube("X")); }).empty()) return {};
+  const std::string wrong = diagnose(output, golden.expected("output"));
+  const auto likely = wrong.find(line("likely", ""));
+  return likely == std::string::npos ? "" : wrong.substr(likely);
+}
+
+// ------------------------------------------------------------------------------------------------ the layer, 15.1
+
+/// The known mistakes about the weight of keys and values, told by its shape: E = 24, H = 6, G = 3, D = 4.
+std::string likely_from_shape(const arma::mat& weight) {
+  const uword width = weight.n_cols;
+  if (weight.n_rows == 12 && width == 24) return likely_mistake("linear_arguments_swapped");
+  if (weight.n_rows != 24) return {};
+  if (width == 24) return likely_mistake("kv_as_wide_as_queries");
+  if (width == 8) return likely_mistake("kv_width_divided");
+  if (width == 4) return likely_mistake("kv_width_of_one_head");
+  return {};
+}
+
+TEST(GroupedQueryAttentionConstructor, HasNarrowProjectionsForKeysAndValues) {
+  const GroupedQueryAttention attention(24, 6, 3);
+  const std::string about = note("E = 24, H = 6, G = 3, so D = 4");
+  for (const auto& [name, proj] : key_and_value_of(attention)) {
+    const std::string wrong = wrong_shape(name + ".weight", proj->weight, {"E", 24}, {"G·D", 12});
+    EXPECT_TRUE(wrong.empty()) << diagnosis_mark << wrong << about << likely_from_shape(proj->weight);
+  }
+  for (const auto& [name, proj] : projections_of(attention)) {
+    if (name == "key_proj" || name == "value_proj") continue;
+    const std::string wrong = wrong_shape(name + ".weight", proj->weight, {"E", 24}, {"E", 24});
+    EXPECT_TRUE(wrong.empty()) << diagnosis_mark << wrong << about;
+  }
+}
+
+TEST(GroupedQueryAttentionConstructor, HasABiasInEveryProjection) {
+  const GroupedQueryAttention attention(12, 6, 2);
+  for (const auto& [name, proj] : projections_of(attention)) {
+    ASSERT_FALSE(proj->bias.is_empty()) << diagnosis_mark << line("value", name + ".bias is empty")
+                                        << likely_mistake("projections_without_bias");
+    const std::string wrong = wrong_shape(name + ".bias", proj->bias, {"1", 1}, {"out", proj->weight.n_cols});
+    EXPECT_TRUE(wrong.empty()) << diagnosis_mark << wrong;
+  }
+}
+
+TEST(GroupedQueryAttentionConstructor, KnowsItsTwoNumbersOfHeads) {
+  const GroupedQueryAttention attention(24, 6, 3);
+  const bool swapped = attention.num_heads() == 3 && attention.num_kv_heads() == 6;
+  EXPECT_TRUE(attention.num_heads() == 6)
+      << diagnosis_mark << line("value", "num_heads() is " + std::to_string(attention.num_heads()) + ", want 6")
+      << (swapped ? likely_mistake("head_numbers_swapped") : "");
+  EXPECT_TRUE(attention.num_kv_heads() == 3)
+      << diagnosis_mark << line("value", "num_kv_heads() is " + std::to_string(attention.num_kv_heads()) + ", want 3");
+}
+
+TEST(GroupedQueryAttentionConstructor, KeepsWhatLinearDraws) {
+  const GroupedQueryAttention attention(64, 8, 4);
+  for (const auto& [name, proj] : projections_of(attention)) {
+    const arma::mat bias = proj->bias;
+    for (const arma::mat* part : {&proj->weight, &bias}) {
+      EXPECT_TRUE(arma::abs(*part).max() <= 1 / 8.0 && arma::stddev(arma::vectorise(*part)) > 0.04)
+          << diagnosis_mark
+          << line("value", name + (part == &bias ? ".bias" : ".weight") + " is not as Linear draws it for E = 64")
+          << note("construct the four Linear with their sizes, and leave their weights and biases alone");
+    }
+  }
+}
+
+TEST(GroupedQueryAttentionConstructor, DrawsEachProjectionAnew) {
+  const GroupedQueryAttention attention(6, 3, 3);
+  const std::vector<Field> all = projections_of(attention);
+  for (std::size_t a = 0; a < all.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      EXPECT_FALSE(equal(all[a].proj->weight, all[b].proj->weight))
+          << diagnosis_mark << line("value", all[b].name + " and " + all[a].name + " have the same weight")
+          << note("one Linear was copied; construct each with its sizes");
+    }
+  }
+}
+
+TEST(GroupedQueryAttentionConstructor, LeavesTheRandomGeneratorToTheCaller) {
+  const GroupedQueryAttention first(6, 3, 1);
+  const GroupedQueryAttention second(6, 3, 1);
+  EXPECT_FALSE(equal(first.query_proj.weight, second.query_proj.weight) ||
+               equal(first.value_proj.weight, second.value_proj.weight))
+      << diagnosis_mark << line("value", "two new layers have the same weight")
+      << note("the constructor seeds the generator itself; leave that to the caller");
+}
+
+// ------------------------------------------------------------------------------------------------- forward, 15.2
+
+TEST(GroupedQueryAttentionForward, KeepsTheShapeOfItsInput) {
+  GroupedQueryAttention attention(24, 6, 3);
+  const std::string about = note("E = 24, H = 6, G = 3, so D = 4: keys and values are 5 x 12 x 1, three heads of D");
+  const std::string alone = refusal([&] { attention.forward(normal(5, 24, 1)); });
+  ASSERT_TRUE(alone.empty()) << diagnosis_mark << line("threw", alone) << about
+                             << (holds(alone, "slice") ? likely_mistake("one_kv_head_each") : "")
+                             << (holds(alone, "5x4 and 2x5") ? likely_mistake("kv_cut_into_query_heads") : "")
+                             << (holds(alone, "x is 5 x 12 x 2") ? likely_mistake("merged_by_kv_heads") : "");
+  const std::string batch = refusal([&] { attention.forward(normal(5, 24, 2)); });
+  ASSERT_TRUE(batch.empty()) << diagnosis_mark << line("threw", batch)
+                             << note("X was 5 x 24 x 2; the same with one sequence, 5 x 24 x 1, went well")
+                             << (holds(batch, "slice") ? likely_mistake("kv_stride_of_query_heads") : "");
+  EXPECT_THAT(attention.forward(normal(5, 24, 2)), HasShape({{"L", 5}, {"E", 24}, {"B", 2}}));
+}
+
+TEST(GroupedQueryAttentionForward, KeepsOneSliceOfWeightsForEachQueryHead) {
+  GroupedQueryAttention attention(12, 6, 2);
+  const std::string threw = refusal([&] { attention.forward(normal(5, 12, 3)); });
+  ASSERT_TRUE(threw.empty()) << diagnosis_mark << line("threw", threw)
+                             << note("H = 6, G = 2, B = 3: K and V have 6 slices, 0 to 5, and Q has 18")
+                             << (holds(threw, "slice") ? likely_from_values() : "");
+  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 18}}))
+      << note("heads share keys, not weights: H = 6, B = 3");
+}
+
+TEST(GroupedQueryAttentionForward, GivesTheFourHeadsWorkedByHand) {
+  const GoldenCase golden = load_golden("by_hand");
+  GroupedQueryAttention attention(8, 4, 2);
+  const arma::mat unit(8, 8, arma::fill::eye);
+  attention.query_proj.weight = attention.output_proj.weight = unit;
+  attention.key_proj.weight = unit.cols(arma::uvec{0, 1, 6, 7});
+  attention.value_proj.weight = unit.cols(arma::uvec{2, 3, 4, 5});
+  attention.query_proj.bias = attention.output_proj.bias = arma::rowvec(8, arma::fill::zeros);
+  attention.key_proj.bias = attention.value_proj.bias = arma::rowvec(4, arma::fill::zeros);
+  arma::cube X(3, 8, 1);
+  X.slice(0) = {{1, 0, 0, 1, 2, 1, 0, 2}, {0, 2, 1, 0, 1, 0, 1, 1}, {1, 1, 2, 0, 0, 1, 1, 0}};
+  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(GroupedQueryAttentionForward, GivesEveryQueryWeightsThatSumToOne) {
+  const GoldenCase golden = load_golden("batch");
+  GroupedQueryAttention attention = layer_from(golden, 6, 3);
+  attention.forward(golden.cube("X"));
+  EXPECT_THAT(attention.attention_weights(), RowsSumToOne());
+}
+
+TEST(GroupedQueryAttentionForward, LetsNeighboursShareAKeyAndAValueHead) {
+  const uword H = 6, G = 2, D = 3;
+  GroupedQueryAttention attention(H * D, H, G);
+  attention.output_proj.weight.eye();
+  const arma::cube X = normal(5, H * D, 4);
+  arma::cube wanted = attention.forward(X);
+  attention.key_proj.weight.cols(D, 2 * D - 1) *= -3;  // key/value head 1 serves the heads 3, 4 and 5
+  attention.value_proj.weight.cols(D, 2 * D - 1) *= -3;
+  const arma::cube output = attention.forward(X);
+  for (uword h = 3; h < H; ++h) {
+    const arma::cube before = wanted(arma::span::all, head(h, D), arma::span::all);
+    const arma::cube after = output(arma::span::all, head(h, D), arma::span::all);
+    EXPECT_FALSE(arma::approx_equal(before, after, "absdiff", 1e-6))
+        << diagnosis_mark
+        << line("value", "key/value head 1 was changed, and query head " + std::to_string(h) + " gave the same")
+        << note("H = 6, G = 2: heads 0, 1, 2 share key/value head 0, and heads 3, 4, 5 share 1");
+  }
+  wanted.cols(3 * D, 6 * D - 1) = output.cols(3 * D, 6 * D - 1);
+  EXPECT_THAT(output, IsNear(wanted, output_axes))
+      << note("only key/value head 1 was changed: heads 0, 1 and 2 (columns 0 to 8) do not use it");
+}
+
+TEST(GroupedQueryAttentionForward, IsLesson07WithAsManyKeyValueHeadsAsHeads) {
+  MultiHeadAttention full = multi_head_layer(12, 4);
+  GroupedQueryAttention attention(12, 4, 4);
+  attention.query_proj = full.query_proj;
+  attention.key_proj = full.key_proj;
+  attention.value_proj = full.value_proj;
+  attention.output_proj = full.output_proj;
+  const arma::cube X = normal(5, 12, 3);
+  const Mask mask = causal_mask(5, 5);
+  const std::string about = note("G = H: every head has keys and values of its own; this is what lesson 07 gives");
+  EXPECT_THAT(attention.forward(X, mask), IsNear(full.forward(X, mask), output_axes)) << about;
+  EXPECT_THAT(attention.attention_weights(), IsNear(full.attention_weights(), weights_axes)) << about;
+}
+
+TEST(GroupedQueryAttentionForward, IsLesson07WithTheKeyAndValueHeadsRepeated) {
+  const uword H = 6, G = 2, D = 3, E = H * D;
+  GroupedQueryAttention attention(E, H, G);
+  MultiHeadAttention full = multi_head_layer(E, H);
+  full.query_proj = attention.query_proj;
+  full.output_proj = attention.output_proj;
+  for (uword h = 0; h < H; ++h) {
+    const uword g = h / (H / G);
+    full.key_proj.weight.cols(head(h, D)) = attention.key_proj.weight.cols(head(g, D));
+    full.key_proj.bias.cols(head(h, D)) = attention.key_proj.bias.cols(head(g, D));
+    full.value_proj.weight.cols(head(h, D)) = attention.value_proj.weight.cols(head(g, D));
+    full.value_proj.bias.cols(head(h, D)) = attention.value_proj.bias.cols(head(g, D));
+  }
+  const arma::cube X = normal(5, E, 4);
+  EXPECT_THAT(attention.forward(X), IsNear(full.forward(X), output_axes)) << note(
+      "multi-head attention gives this, when each of its 6 heads gets a copy of the key/value head of its group");
+}
+
+TEST(GroupedQueryAttentionForward, FollowsTheTokensWhenTheyArePermuted) {
+  GroupedQueryAttention attention(12, 6, 3);
+  const arma::cube X = normal(5, 12, 4);
+  const arma::uvec order = {2, 0, 4, 1, 3};
+  arma::cube permuted_X = X;
+  arma::cube permuted_output = attention.forward(X);
+  for (uword b = 0; b < X.n_slices; ++b) {
+    permuted_X.slice(b) = arma::mat(X.slice(b)).rows(order);
+    permuted_output.slice(b) = arma::mat(permuted_output.slice(b)).rows(order);
+  }
+  EXPECT_THAT(attention.forward(permuted_X), IsNear(permuted_output, output_axes))
+      << note("attention knows no order: permuted tokens must give the same rows, permuted");
+}
+
+TEST(GroupedQueryAttentionForward, KeepsTheSequencesOfABatchApart) {
+  const uword H = 6;
+  GroupedQueryAttention attention(12, H, 3);
+  const arma::cube X = normal(5, 12, 4);
+  const arma::cube together = attention.forward(X);
+  const arma::cube weights = attention.attention_weights();
+  ASSERT_THAT(weights, HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 24}}));
+  for (uword b = 0; b < X.n_slices; ++b) {
+    const std::string about =
+        note("this is sequence " + std::to_string(b) + " of the batch; alone, the same sequence gives what is wanted");
+    const arma::cube alone = attention.forward(X.slices(b, b));
+    EXPECT_THAT(arma::cube(together.slices(b, b)), IsNear(alone, output_axes)) << about;
+    EXPECT_THAT(arma::cube(weights.slices(b * H, b * H + H - 1)), IsNear(attention.attention_weights(), weights_axes))
+        << about;
+  }
+}
+
+TEST(GroupedQueryAttentionForward, EqualsPyTorch) {
+  const GoldenCase golden = load_golden("batch");
+  GroupedQueryAttention attention = layer_from(golden, 6, 3);
+  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(GroupedQueryAttentionForward, EqualsPyTorchWithGroupsOfThree) {
+  const GoldenCase golden = load_golden("two_groups");
+  GroupedQueryAttention attention = layer_from(golden, 6, 2);
+  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(GroupedQueryAttentionForward, EqualsPyTorchAsMultiQueryAttention) {
+  const GoldenCase golden = load_golden("multi_query");
+  GroupedQueryAttention attention = layer_from(golden, 4, 1);
+  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")))
+      << note("G = 1: all four heads share one key and one value head");
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(GroupedQueryAttentionForward, EqualsPyTorchsMultiheadAttention) {
+  const GoldenCase golden = load_golden("multi_head");
+  GroupedQueryAttention attention = layer_from(golden, 3, 3);
+  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")))
+      << note("G = H = 3: what nn.MultiheadAttention gives");
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+// -------------------------------------------------------------------------------------------------------- the mask
+
+TEST(GroupedQueryAttentionForward, TakesAMaskForEachQueryHead) {
+  GroupedQueryAttention attention(12, 6, 2);
+  const bool known = attention.num_heads() == 6;
+  const arma::cube X = normal(5, 12, 4);
+  for (const uword slices : {1U, 4U, 24U}) {
+    const std::string threw = refusal([&] { attention.forward(X, ones(5, 5, slices)); });
+    EXPECT_TRUE(threw.empty()) << diagnosis_mark << line("threw", threw)
+                               << note("L = 5, B = 4, H = 6, G = 2, and the mask was 5 x 5 x " + std::to_string(slices))
+                               << (known && slices == 24 ? likely_mistake("mask_of_kv_heads") : "");
+  }
+}
+
+TEST(GroupedQueryAttentionForward, SharesAMaskOfOneSlice) {
+  const GoldenCase golden = load_golden("batch");
+  GroupedQueryAttention attention = layer_from(golden, 6, 3);
+  EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask_shared")),
+              Matches(golden.expected("output_shared")));
+}
+
+TEST(GroupedQueryAttentionForward, GivesEverySequenceItsMask) {
+  const GoldenCase golden = load_golden("batch");
+  GroupedQueryAttention attention = layer_from(golden, 6, 3);
+  EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask_batch")), Matches(golden.expected("output_batch")));
+}
+
+TEST(GroupedQueryAttentionForward, GivesEveryHeadItsMask) {
+  const GoldenCase golden = load_golden("batch");
+  GroupedQueryAttention attention = layer_from(golden, 6, 3);
+  EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask_heads")), Matches(golden.expected("output_heads")))
+      << note("heads that share keys and values have masks of their own; two rows of it are blocked completely");
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights_heads")));
+}
+
+TEST(GroupedQueryAttentionForward, TakesEveryNumberButZeroAsAllowed) {
+  GroupedQueryAttention attention(12, 6, 3);
+  const arma::cube X = normal(5, 12, 2);
+  Mask mask = ones(5, 5, 12);
+  mask(1, 2, 0) = mask(4, 0, 2) = mask(0, 3, 11) = 0;
+  const arma::cube wanted = attention.forward(X, mask);
+  EXPECT_THAT(attention.forward(X, 5 * mask), IsNear(wanted, output_axes))
+      << note("the mask has 5 where it had 1: every number but 0 means may attend");
+}
+
+TEST(GroupedQueryAttentionForward, DoesNotSeeTheFuture) {
+  GroupedQueryAttention attention(12, 4, 2);
+  arma::cube X = normal(5, 12, 3);
+  const arma::cube wanted = attention.forward(X, causal_mask(5, 5));
+  X.row(4) += 1.0;
+  const arma::cube output = attention.forward(X, causal_mask(5, 5));
+  EXPECT_THAT(arma::cube(output.rows(0, 3)), IsNear(arma::cube(wanted.rows(0, 3)), output_axes))
+      << note("under a causal mask the last token was changed: the rows before it may not change");
+  EXPECT_FALSE(arma::approx_equal(output.row(4), wanted.row(4), "absdiff", 1e-6))
+      << diagnosis_mark << line("value", "the last token was changed, and its row of the output was not");
+}
+
+// ----------------------------------------------------------------------------------------------- naive loops, edges
+
+TEST(GroupedQueryAttentionForward, EqualsTheDefinitionForOtherSizes) {
+  arma::arma_rng::set_seed(15);
+  struct Sizes {
+    uword L, H, G, D, B;
+  };
+  for (const Sizes& n : {Sizes{3, 4, 2, 5, 6},
+                         {7, 8, 4, 3, 2},
+                         {5, 8, 2, 3, 4},
+                         {2, 9, 3, 4, 5},
+                         {4, 12, 3, 2, 5},
+                         {4, 3, 1, 5, 2},
+                         {5, 4, 4, 3, 2},
+                         {1, 6, 2, 3, 4},
+                         {3, 4, 2, 1, 5},
+                         {70, 4, 2, 3, 1},
+                         {3, 2, 1, 40, 4},
+                         {4, 1, 1, 3, 2},
+                         {1, 1, 1, 1, 1}}) {
+    GroupedQueryAttention attention(n.H * n.D, n.H, n.G);
+    const arma::cube X = 2 * normal(n.L, n.H * n.D, n.B);
+    const std::string about =
+        note("L = " + std::to_string(n.L) + ", H = " + std::to_string(n.H) + ", G = " + std::to_string(n.G) +
+             ", D = " + std::to_string(n.D) + ", B = " + std::to_string(n.B));
+    for (const uword slices : {uword(0), uword(1), n.B, n.H * n.B}) {
+      const Mask mask = slices == 0 ? Mask() : Mask(arma::cube(n.L, n.L, slices, arma::fill::randu) < 0.7);
+      const Naive wanted = naive(attention, X, mask);
+      EXPECT_THAT(attention.forward(X, mask), IsNear(wanted.output, output_axes)) << about;
+      EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, weights_axes)) << about;
+    }
+  }
+}
+
+TEST(GroupedQueryAttentionForward, WorksWithoutBiases) {
+  GroupedQueryAttention attention(12, 6, 2);
+  attention.query_proj = attention.output_proj = Linear(12, 12, false);
+  attention.key_proj = Linear(12, 4, false);
+  attention.value_proj = Linear(12, 4, false);
+  const arma::cube X = normal(5, 12, 3);
+  EXPECT_THAT(attention.forward(X), IsNear(naive(attention, X).output, output_axes))
+      << note("its projections were replaced by some without a bias, as LLaMA has them");
+}
+
+TEST(GroupedQueryAttentionForward, DoesNotHideANaN) {
+  GroupedQueryAttention attention(12, 6, 3);
+  arma::cube X = normal(5, 12, 2);
+  X(2, 1, 0) = arma::datum::nan;
+  const Naive wanted = naive(attention, X);
+  const arma::cube output = attention.forward(X);
+  const std::string about =
+      note("token 2 of sequence 0 holds NaN: every query of that sequence gets NaN, no other one");
+  EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, weights_axes))
+      << about << (hides_nan(attention.attention_weights(), wanted.weights) ? likely_mistake("nan_hidden") : "");
+  EXPECT_THAT(output, IsNear(wanted.output, output_axes)) << about;
+}
+
+TEST(GroupedQueryAttentionForward, StandsScoresFarFromZero) {
+  const GoldenCase golden = load_golden("far_from_zero");
+  GroupedQueryAttention attention = layer_from(golden, 6, 3);
+  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+}
+
+TEST(GroupedQueryAttentionForward, StartsAfreshAtEveryCall) {
+  const GoldenCase golden = load_golden("batch");
+  GroupedQueryAttention attention = layer_from(golden, 6, 3);
+  const arma::cube X = golden.cube("X");
+  EXPECT_TRUE(attention.attention_weights().is_empty())
+      << diagnosis_mark << line("value", "attention_weights() is not empty before the first forward");
+  const std::string about = note("forward was called before with other arguments; nothing of that call may be left");
+  attention.forward(-3 * X, golden.mask("mask_heads"));
+  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output"))) << about;
+  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights"))) << about;
+  attention.value_proj.weight *= 2;
+  EXPECT_THAT(attention.forward(X), IsNear(naive(attention, X).output, output_axes))
+      << note("value_proj was changed since the last call");
+  attention.forward(arma::cube(X.tube(0, 0, 2, 23)));
+  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 3}, {"L (keys)", 3}, {"H·B", 12}})) << about;
+  attention.forward(X.slices(0, 0));
+  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 6}})) << about;
+}
+
+TEST(GroupedQueryAttentionForward, LeavesFieldsAndArgumentsAsTheyWere) {
+  GroupedQueryAttention attention(12, 6, 2);
+  const GroupedQueryAttention before = attention;
+  const arma::cube X = normal(5, 12, 3);
+  const arma::cube X_before = X;
+  const Mask mask = ones(5, 5, 3);
+  arma::arma_rng::set_seed(3);
+  attention.forward(X, mask);
+  const double after_the_call = arma::randu();
+  arma::arma_rng::set_seed(3);
+  EXPECT_TRUE(after_the_call == arma::randu())
+      << diagnosis_mark << line("value", "forward changed the state of the random generator")
+      << note("there is no dropout here: nothing is drawn");
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto [name, after] = projections_of(attention)[i];
+    const Linear& original = *projections_of(before)[i].proj;
+    EXPECT_TRUE(equal(after->weight, original.weight) && equal(after->bias, original.bias))
+        << diagnosis_mark << line("value", "forward changed " + name);
+  }
+  EXPECT_TRUE(attention.num_heads() == 6 && attention.num_kv_heads() == 2)
+      << diagnosis_mark << line("value", "forward changed num_heads() or num_kv_heads()");
+  EXPECT_THAT(X, IsNear(X_before, output_axes)) << note("forward changed X");
+  EXPECT_TRUE(mask.min() == 1 && mask.max() == 1) << diagnosis_mark << line("value", "forward changed mask");
+}
+
+/// What forward asks for over the projections and the context, in cubes as large as X. The scores are small here.
+TEST(GroupedQueryAttentionForward, CopiesNoKeysAndNoValues) {
+  const uword L = 3, E = 256, H = 8, B = 5;
+  const double unit = static_cast<double>(L * E * B * sizeof(double));
+  const double room = 0.8;  // for some more scores, or for K and V before they are cut: 1 / 8 or 2 / 8 each
+  std::vector<double> over;
+  std::string asked;
+  for (const uword G : {1U, 2U}) {
+    GroupedQueryAttention attention(E, H, G);
+    const arma::cube X = normal(L, E, B);
+    const std::string wrong = diagnose(attention.forward(X), {naive(attention, X).output, output_axes, 1e-10, {}});
+    ASSERT_TRUE(wrong.empty()) << diagnosis_mark << wrong;
+    const std::size_t bytes = allocated_bytes([&] { attention.forward(X); });
+    const double needed = unit + static_cast<double>(allocated_bytes([&] {
+                            for (const auto& field : projections_of(attention)) (*field.proj)(X);
+                          }));
+    over.push_back((static_cast<double>(bytes) - needed) / unit);
+    if (over.back() <= room || !asked.empty()) continue;
+    asked = line("memory", "forward asked for " + bytes_text(bytes) + ", want at most " +
+                               bytes_text(static_cast<std::size_t>(needed + room * unit)) + "; the values are right") +
+            note("H = 8, G = " + std::to_string(G) + "; a cube as large as X has " +
+                 bytes_text(static_cast<std::size_t>(unit)));
+  }
+  // Keys and values for every query head are two more, and as large for one G as for the other. Whole cubes K and V
+  // that were copied are larger for G = 2.
+  const bool repeated = over[0] > 1.75 && over[1] - over[0] < 0.1;
+  EXPECT_TRUE(asked.empty())
+      << diagnosis_mark << asked
+      << note("use K.slice(...) and V.slice(...) in the products themselves; scale the scores, not Q")
+      << note(
+             "give whole cubes away, or they are copied: split_heads(query_proj(X), H), "
+             "merge_heads(std::move(context), H)")
+      << (repeated ? likely_mistake("kv_repeated") : "");
+}
+
+// --------------------------------------------------------------------------------------------- bytes of a cache, 15.3
+
+/// A number of bytes, and the mistakes that give others.
+struct Bytes {
+  std::string of;
+  uword wanted;
+  std::vector<std::pair<uword, std::string>> mistakes;
+};
+
+void expect_bytes(uword got, const Bytes& bytes) {
+  std::string likely;
+  for (const auto& [wrong, says] : bytes.mistakes) {
+    if (got == wrong && wrong != bytes.wanted) likely += says;
+  }
+  EXPECT_TRUE(got == bytes.wanted) << diagnosis_mark
+                                   << line("value", "got " + std::to_string(got) + " bytes a token, want " +
+                                                        std::to_string(bytes.wanted))
+                                   << note(bytes.of) << likely;
+}
+
+TEST(KvBytesPerToken, CountsAKeyAndAValueOfEachHeadOfEachLayer) {
+  expect_bytes(kv_bytes_per_token(7, 3, 5, 4), {"7 layers, 3 key/value heads, D = 5, 4 bytes a number",
+                                                840,
+                                                {{420, likely_mistake("bytes_of_keys_only")},
+                                                 {120, likely_mistake("bytes_of_one_layer")},
+                                                 {280, likely_mistake("bytes_of_one_head")},
+                                                 {210, likely_mistake("numbers_not_bytes")},
+                                                 {105, likely_mistake("bytes_divided_by_eight")}}});
+}
+
+TEST(KvBytesPerToken, IsAnEighthForLlama2WithItsEightHeads) {
+  const std::string model = "Llama 2 70B: 80 layers, D = 128, 2 bytes a number, key/value heads: ";
+  expect_bytes(kv_bytes_per_token(80, 8, 128, 2), {model + "8", 327680, {}});
+  expect_bytes(kv_bytes_per_token(80, 64, 128, 2), {model + "64, one for each query head", 2621440, {}});
+}
+
+TEST(KvBytesPerToken, CountsTheSmallestCache) {
+  expect_bytes(kv_bytes_per_token(1, 1, 1, 1), {"one layer, one head, D = 1, one byte: a key and a value", 2, {}});
+}
+
+TEST(KvBytesPerToken, CountsBeyondThirtyTwoBits) {
+  expect_bytes(kv_bytes_per_token(1000, 512, 1024, 8),
+               {"1000 layers, 512 heads, D = 1024, 8 bytes: more than 32 bits hold; arma::uword has 64",
+                8388608000,
+                {{4093640704, likely_mistake("bytes_in_32_bits")}}});
+}
+
+TEST(KvBytesPerToken, RejectsZero) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("num_layers", {"0"}), [] { kv_bytes_per_token(0, 3, 5, 2); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("num_kv_heads", {"0"}), [] { kv_bytes_per_token(7, 0, 5, 2); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("head_dim", {"0"}), [] { kv_bytes_per_token(7, 3, 0, 2); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("bytes_per_number", {"0"}), [] { kv_bytes_per_token(7, 3, 5, 0); });
+}
+
+// --------------------------------------------------------------------------------------------------- pooling, 15.4
+
+TEST(PoolHeads, MakesALayerOfFewKeyValueHeads) {
+  const GroupedQueryAttention grouped = pool_heads(multi_head_layer(12, 6), 3);
+  EXPECT_TRUE(grouped.num_heads() == 6 && grouped.num_kv_heads() == 3)
+      << diagnosis_mark
+      << line("value", "num_heads() and num_kv_heads() are " + std::to_string(grouped.num_heads()) + " and " +
+                           std::to_string(grouped.num_kv_heads()) + ", want 6 and 3");
+  for (const auto& [name, proj] : key_and_value_of(grouped)) {
+    const std::string wrong = wrong_shape(name + ".weight", proj->weight, {"E", 12}, {"G·D", 6}) +
+                              wrong_shape(name + ".bias", proj->bias, {"1", 1}, {"G·D", 6});
+    EXPECT_TRUE(wrong.empty()) << diagnosis_mark << wrong;
+  }
+}
+
+TEST(PoolHeads, KeepsQueriesAndOutput) {
+  const MultiHeadAttention full = multi_head_layer(12, 6);
+  const GroupedQueryAttention grouped = pool_heads(full, 3);
+  const auto same = [](const Linear& a, const Linear& b) {
+    return equal(a.weight, b.weight) && equal(arma::mat(a.bias), arma::mat(b.bias));
+  };
+  EXPECT_TRUE(same(grouped.query_proj, full.query_proj) && same(grouped.output_proj, full.output_proj))
+      << diagnosis_mark << line("value", "query_proj or output_proj is not full's")
+      << likely_mistake("queries_or_output_left_out");
+}
+
+TEST(PoolHeads, GivesTheMeansThatPyTorchGives) {
+  const GoldenCase golden = load_golden("pooled");
+  const MultiHeadAttention full = layer_to_pool(golden);
+  arma::arma_rng::set_seed(15);
+  const GroupedQueryAttention fresh(12, 6, 3);
+  arma::arma_rng::set_seed(15);
+  const GroupedQueryAttention grouped = pool_heads(full, 3);
+  const std::string about = note("H = 6, G = 3: the heads 0 and 1 are a group, 2 and 3, 4 and 5; D = 2");
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto [name, proj] = key_and_value_of(grouped)[i];
+    const bool still_random = equal(proj->bias, key_and_value_of(fresh)[i].proj->bias);
+    const std::string of = "pooled." + name;
+    const std::string weight = diagnose(as_cube(arma::mat(proj->weight.t())), golden.expected(of + ".weight"));
+    ASSERT_TRUE(weight.empty()) << diagnosis_mark << line("of", name + ".weight, as PyTorch stores it: (G·D x E)")
+                                << weight << about;
+    const std::string bias = diagnose(as_cube(arma::mat(proj->bias)), golden.expected(of + ".bias"));
+    EXPECT_TRUE(bias.empty()) << diagnosis_mark << line("of", name + ".bias; the weight is right") << bias << about
+                              << (still_random ? likely_mistake("pool_forgets_bias") : "");
+  }
+}
+
+TEST(PoolHeads, GivesTheOutputThatPyTorchGives) {
+  const GoldenCase golden = load_golden("pooled");
+  GroupedQueryAttention grouped = pool_heads(layer_to_pool(golden), 3);
+  const arma::cube output = grouped.forward(golden.cube("X"));
+  EXPECT_THAT(output, Matches(golden.expected("output")));
+}
+
+TEST(PoolHeads, ChangesNothingWhereTheHeadsOfAGroupAreEqual) {
+  const uword H = 6, G = 2, D = 3;
+  MultiHeadAttention full = multi_head_layer(H * D, H);
+  for (Linear* proj : {&full.key_proj, &full.value_proj}) {
+    for (uword h = 0; h < H; ++h) {
+      const uword first = h / (H / G) * (H / G);
+      proj->weight.cols(head(h, D)) = arma::mat(proj->weight.cols(head(first, D)));
+      proj->bias.cols(head(h, D)) = arma::mat(proj->bias.cols(head(first, D)));
+    }
+  }
+  const arma::cube X = normal(5, H * D, 4);
+  const arma::cube output = pool_heads(full, G).forward(X);
+  EXPECT_THAT(output, IsNear(full.forward(X), output_axes))
+      << note("the heads 0, 1, 2 have equal keys and values, and so have 3, 4, 5: their mean is the same again");
+}
+
+TEST(PoolHeads, ChangesNothingWithAsManyKeyValueHeadsAsHeads) {
+  MultiHeadAttention full = multi_head_layer(12, 4);
+  const arma::cube X = normal(5, 12, 3);
+  const arma::cube output = pool_heads(full, 4).forward(X);
+  EXPECT_THAT(output, IsNear(full.forward(X), output_axes)) << note("G = H: every group is one head");
+}
+
+TEST(PoolHeads, MakesTheMeanOfAllHeadsForOneKeyValueHead) {
+  const uword H = 4, D = 3;
+  const MultiHeadAttention full = multi_head_layer(H * D, H);
+  arma::mat wanted(H * D, D, arma::fill::zeros);
+  for (uword i = 0; i < wanted.n_rows; ++i) {
+    for (uword d = 0; d < D; ++d) {
+      for (uword h = 0; h < H; ++h) wanted(i, d) += full.value_proj.weight(i, h * D + d) / 4;
+    }
+  }
+  EXPECT_THAT(pool_heads(full, 1).value_proj.weight, IsNear(wanted, {"E", "D"})) << note("G = 1, H = 4, D = 3");
+}
+
+TEST(PoolHeads, WorksWithoutBiases) {
+  MultiHeadAttention full = multi_head_layer(12, 6);
+  for (Linear* proj : {&full.query_proj, &full.key_proj, &full.value_proj, &full.output_proj}) {
+    *proj = Linear(12, 12, false);
+  }
+  GroupedQueryAttention grouped(12, 6, 2);
+  const std::string threw = refusal([&] { grouped = pool_heads(full, 2); });
+  const bool only_here = refusal([] { pool_heads(multi_head_layer(12, 6), 2); }).empty();
+  ASSERT_TRUE(threw.empty()) << diagnosis_mark << line("threw", threw)
+                             << (only_here ? likely_mistake("pool_needs_bias") : "");
+  for (const auto& [name, proj] : projections_of(grouped)) {
+    EXPECT_TRUE(arma::accu(arma::abs(proj->bias)) == 0)
+        << diagnosis_mark << line("value", name + ".bias is neither empty nor zero")
+        << note("full has no bias there, as LLaMA has none: this one is still the random one of a new layer");
+  }
+}
+
+TEST(PoolHeads, LeavesTheFullLayerAsItWas) {
+  const MultiHeadAttention full = multi_head_layer(12, 6);
+  const MultiHeadAttention before = full;
+  pool_heads(full, 2);
+  EXPECT_TRUE(equal(full.key_proj.weight, before.key_proj.weight) &&
+              equal(full.value_proj.weight, before.value_proj.weight) && full.num_heads() == 6)
+      << diagnosis_mark << line("value", "pool_heads changed the layer that it was given");
+}
+
+TEST(PoolHeads, RejectsGroupsThatDoNotDivideTheHeads) {
+  const MultiHeadAttention full = multi_head_layer(12, 6);
+  EXPECT_PRED_FORMAT1(RejectsArgument("num_kv_heads", {"0"}), [&] { pool_heads(full, 0); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("num_kv_heads", {"6", "4"}), [&] { pool_heads(full, 4); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("num_kv_heads", {"6", "12"}), [&] { pool_heads(full, 12); });
+}
+
+// ------------------------------------------------------------------------------------------- bad input, 15.1 and 15.2
+
+TEST(GroupedQueryAttentionConstructor, RejectsSizesThatMakeNoLayer) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"0"}), [] { GroupedQueryAttention(0, 3, 1); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { GroupedQueryAttention(6, 0, 1); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("num_kv_heads", {"0"}), [] { GroupedQueryAttention(6, 3, 0); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"7", "3"}), [] { GroupedQueryAttention(7, 3, 1); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"3", "6"}), [] { GroupedQueryAttention(3, 6, 2); });
+}
+
+TEST(GroupedQueryAttentionConstructor, RejectsKeyValueHeadsThatDoNotDivideTheHeads) {
+  for (const uword G : {4U, 5U, 12U}) {
+    const auto call = [=] { GroupedQueryAttention(12, 6, G); };
+    ASSERT_FALSE(refusal(call).empty()) << diagnosis_mark
+                                        << line("threw",
+                                                "nothing, for 6 heads and " + std::to_string(G) + " key/value heads")
+                                        << likely_mistake("uneven_groups_accepted");
+    EXPECT_PRED_FORMAT1(RejectsArgument("num_kv_heads", {"6", std::to_string(G)}), call);
+  }
+}
+
+TEST(GroupedQueryAttentionForward, RejectsAnXOfTheWrongShape) {
+  GroupedQueryAttention attention(12, 6, 2);
+  const auto with = [&](const arma::cube& X) { return [&attention, X] { attention.forward(X); }; };
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 8 x 3", "12"}), with(zeros(5, 8, 3)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 4 x 3", "12"}), with(zeros(5, 4, 3)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 24 x 3", "12"}), with(zeros(5, 24, 3)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"12 x 5 x 3", "12"}), with(zeros(12, 5, 3)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 0 x 0"}), with(arma::cube()));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 12 x 3"}), with(arma::cube(0, 12, 3)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 0 x 3"}), with(arma::cube(5, 0, 3)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 12 x 0"}), with(arma::cube(5, 12, 0)));
+}
+
+TEST(GroupedQueryAttentionForward, RejectsAMaskOfTheWrongShape) {
+  GroupedQueryAttention attention(12, 6, 2);
+  const arma::cube X = zeros(5, 12, 3);
+  const auto with = [&](uword rows, uword cols, uword slices) {
+    return [&attention, &X, mask = ones(rows, cols, slices)] { attention.forward(X, mask); };
+  };
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"4 x 5 x 1", "5 x 5"}), with(4, 5, 1));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 4 x 1", "5 x 5"}), with(5, 4, 1));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"1 x 5 x 3", "5 x 5"}), with(1, 5, 3));
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 5 x 2", "5 x 5"}), with(5, 5, 2));  // 2 divides H·B = 18
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 5 x 6", "5 x 5"}), with(5, 5, 6));  // G·B = 6
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 5 x 36", "5 x 5"}), with(5, 5, 36));
+}
+
+// -------------------------------------------------------------------------------------------------------------- speed
+
+ATTN_SPEED("forward, 2 sequences of 32 tokens, E = 64, H = 4, G = 2", [] {
+  const arma::cube X(32, 64, 2, arma::fill::randn);
+  return [layer = GroupedQueryAttention(64, 4, 2), X]() mutable { return layer.forward(X); };
+});
+
+}  // namespace
+}  // namespace attn::judge

@@ -1,0 +1,1052 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <armadillo>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/cached_attention.hpp"
+#include "attn/decode_cost.hpp"
+#include "attn/kv_cache.hpp"
+#include "attn/masking.hpp"
+#include "attn/multi_head_attention.hpp"
+#include "judge/allocation.hpp"
+#include "judge/golden.hpp"
+#include "judge/matchers.hpp"
+#include "judge/oracles.hpp"
+#include "judge/speed.hpp"
+
+namespace attn::judge {
+namespace {
+
+using arma::uword;
+
+const std::vector<std::string> cache_axes = {"S", "D", "H·B"};
+const std::vector<std::string> prefill_axes = {"L", "E", "B"};
+const std::vector<std::string> decode_axes = {"tokens", "E", "B"};
+
+arma::cube normal(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::randn}; }
+arma::cube zeros(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::zeros}; }
+
+/// Lengths as text: "5, 2".
+std::string list(const arma::uvec& numbers) {
+  std::string text;
+  for (const uword number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
+  return text.empty() ? "none" : text;
+}
+
+/// The lengths of a cache, and what is told of them one by one.
+void expect_lengths(const KVCache& cache, const arma::uvec& wanted, const std::string& about = "") {
+  const bool as_wanted =
+      cache.lengths().n_elem == wanted.n_elem && std::equal(wanted.begin(), wanted.end(), cache.lengths().begin());
+  ASSERT_TRUE(as_wanted) << diagnosis_mark
+                         << line("value", "lengths() holds " + list(cache.lengths()) + ", want " + list(wanted))
+                         << about;
+  for (uword b = 0; b < wanted.n_elem; ++b) {
+    EXPECT_TRUE(cache.length(b) == wanted(b))
+        << diagnosis_mark
+        << line("value", "length(" + std::to_string(b) + ") is " + std::to_string(cache.length(b)) + ", want " +
+                             std::to_string(wanted(b)))
+        << about;
+  }
+}
+
+/// The first rows of the keys or the values; all of them when there are fewer, so that the shape can be told.
+arma::cube first_rows(const arma::cube& kept, uword rows) {
+  return kept.n_rows < rows ? kept : arma::cube(kept.rows(0, rows - 1));
+}
+
+/// The rows of a cache that hold no token.
+bool is_zero_behind_the_lengths(const KVCache& cache, const arma::cube& kept) {
+  for (uword n = 0; n < kept.n_slices; ++n) {
+    for (uword i = cache.length(n / cache.num_heads()); i < kept.n_rows; ++i) {
+      if (arma::any(arma::rowvec(kept.slice(n).row(i)) != 0)) return false;
+    }
+  }
+  return true;
+}
+
+/// A cache after the three appends of the golden case.
+KVCache cache_from(const GoldenCase& golden) {
+  KVCache cache(3);
+  cache.append(golden.cube("K_1"), golden.cube("V_1"), {5, 2});
+  cache.append(golden.cube("K_2"), golden.cube("V_2"));
+  cache.append(golden.cube("K_3"), golden.cube("V_3"), {1, 2});
+  return cache;
+}
+
+/// The layer of a golden case.
+CachedAttention layer_from(const GoldenCase& golden, uword num_heads) {
+  CachedAttention attention(golden.linear("query_proj").weight.n_rows, num_heads);
+  attention.query_proj = golden.linear("query_proj");
+  attention.key_proj = golden.linear("key_proj");
+  attention.value_proj = golden.linear("value_proj");
+  attention.output_proj = golden.linear("output_proj");
+  return attention;
+}
+
+/// Decodes the rows of X one after the other: (T x E x B). What has a wrong shape is returned as it is.
+arma::cube decode_all(CachedAttention& attention, const arma::cube& X) {
+  arma::cube decoded(arma::size(X));
+  for (uword t = 0; t < X.n_rows; ++t) {
+    const arma::cube x = X.rows(t, t);
+    const arma::cube y = attention.decode(x);
+    if (arma::size(y) != arma::size(x)) return y;
+    decoded.rows(t, t) = y;
+  }
+  return decoded;
+}
+
+/// Tokens `first` to the end of sequence b.
+arma::cube tokens_of(const arma::cube& X, uword b, uword first = 0) {
+  return X.subcube(first, 0, b, X.n_rows - 1, X.n_cols - 1, b);
+}
+
+/// The first `length` rows of sequence b of the prompt, and then its rows of `more`: one sequence (T x E x 1).
+arma::cube joined(const arma::cube& prompt, uword length, const arma::cube& more, uword b) {
+  arma::cube whole(length + more.n_rows, more.n_cols, 1);
+  if (length > 0) whole.rows(0, length - 1) = prompt.subcube(0, 0, b, length - 1, prompt.n_cols - 1, b);
+  whole.rows(length, whole.n_rows - 1) = tokens_of(more, b);
+  return whole;
+}
+
+/// Causal attention over all tokens at once, one number at a time.
+arma::cube naive_causal(const CachedAttention& attention, const arma::cube& X) {
+  const uword H = attention.num_heads();
+  const auto heads = [&](const Linear& proj) { return naive_split_heads(naive_linear(X, proj.weight, proj.bias), H); };
+  Mask mask(X.n_rows, X.n_rows, 1, arma::fill::zeros);
+  for (uword i = 0; i < X.n_rows; ++i) mask.slice(0).row(i).head(i + 1).ones();
+  const arma::cube context =
+      naive_attention(heads(attention.query_proj), heads(attention.key_proj), heads(attention.value_proj), mask);
+  return naive_linear(naive_merge_heads(context, H), attention.output_proj.weight, attention.output_proj.bias);
+}
+
+/// The cache of a layer of H heads after all tokens of X, one number at a time.
+void expect_keys_and_values(const CachedAttention& attention, uword H, const arma::cube& X, const std::string& about) {
+  const auto heads = [&](const Linear& proj) { return naive_split_heads(naive_linear(X, proj.weight, proj.bias), H); };
+  const arma::cube keys = first_rows(attention.cache().keys(), X.n_rows);
+  const arma::cube values = first_rows(attention.cache().values(), X.n_rows);
+  EXPECT_THAT(keys, IsNear(heads(attention.key_proj), cache_axes)) << note("these are the keys in the cache") << about;
+  EXPECT_THAT(values, IsNear(heads(attention.value_proj), cache_axes))
+      << note("these are the values in the cache") << about;
+}
+
+/// Compares prefill and decode with the causal forward of each whole sequence.
+void expect_causal_forward(CachedAttention& attention, const arma::cube& prompt, const arma::uvec& lengths,
+                           const arma::cube& more) {
+  const arma::cube prefilled = attention.prefill(prompt, lengths);
+  ASSERT_THAT(prefilled, HasShape({{"L", prompt.n_rows}, {"E", prompt.n_cols}, {"B", prompt.n_slices}}));
+  const arma::cube decoded = decode_all(attention, more);
+  ASSERT_THAT(decoded, HasShape({{"tokens", more.n_rows}, {"E", more.n_cols}, {"B", more.n_slices}}));
+  for (uword b = 0; b < prompt.n_slices; ++b) {
+    const uword length = lengths.is_empty() ? prompt.n_rows : lengths(b);
+    const arma::cube wanted = naive_causal(attention, joined(prompt, length, more, b));
+    const std::string about = note("this is sequence " + std::to_string(b) + ", with a prompt of " +
+                                   std::to_string(length) + " of " + std::to_string(prompt.n_rows) + " rows");
+    if (length > 0) {
+      const arma::cube prefilled_tokens = prefilled.subcube(0, 0, b, length - 1, prompt.n_cols - 1, b);
+      EXPECT_THAT(prefilled_tokens, IsNear(arma::cube(wanted.rows(0, length - 1)), prefill_axes))
+          << note("the rows of prefill that are tokens") << about;
+    }
+    const arma::cube decoded_tokens = tokens_of(decoded, b);
+    EXPECT_THAT(decoded_tokens, IsNear(arma::cube(wanted.rows(length, wanted.n_rows - 1)), decode_axes))
+        << note("the rows of decode, one after the other") << about;
+  }
+}
+
+/// What Armadillo throws out of a first append, and what that may mean; empty when it throws nothing.
+std::string first_append_error(KVCache& cache, const arma::cube& K) {
+  try {
+    cache.append(K, K);
+  } catch (const NotWritten&) {
+    throw;
+  } catch (const std::invalid_argument&) {
+    throw;
+  } catch (const std::logic_error& error) {
+    return line("threw", error.what()) +
+           note(
+               "a new cache has no sizes yet: does the first append give lengths_ B zeros, and keys_ and values_ the "
+               "sizes 0, D and H·B?");
+  }
+  return {};
+}
+
+bool holds_numbers(const arma::cube& kept) {
+  return std::any_of(kept.begin(), kept.end(), [](double number) { return number != 0; });
+}
+
+/// The cache of a layer, after a rejected call.
+void expect_unchanged(const KVCache& cache, const KVCache& before, const std::string& call, const std::string& advice) {
+  const bool same_lengths = list(cache.lengths()) == list(before.lengths());
+  const bool same = same_lengths && arma::approx_equal(cache.keys(), before.keys(), "absdiff", 0) &&
+                    arma::approx_equal(cache.values(), before.values(), "absdiff", 0);
+  const std::string what = same_lengths
+                               ? "its keys or values are others"
+                               : "lengths() holds " + list(cache.lengths()) + ", want " + list(before.lengths());
+  ASSERT_TRUE(same) << diagnosis_mark << line("value", "a rejected " + call + " changed the cache: " + what)
+                    << note(advice);
+}
+
+// ------------------------------------------------------------------------------------- the cache, 16.1, 16.2 and 16.3
+
+TEST(KvCache, BeginsAsAnEmptyKVCache) {
+  const KVCache cache(3);
+  EXPECT_TRUE(cache.num_heads() == 3) << diagnosis_mark
+                                      << line("value",
+                                              "num_heads() is " + std::to_string(cache.num_heads()) + ", want 3")
+                                      << (cache.num_heads() == 1 ? likely_mistake("cache_of_one_head") : "");
+  EXPECT_TRUE(cache.lengths().is_empty() && cache.batch_size() == 0 && cache.capacity() == 0)
+      << diagnosis_mark << line("value", "a new cache has sequences or room already; the first append decides both");
+}
+
+TEST(KvCache, AppendsToEveryHeadOfEverySequence) {
+  KVCache cache(3);
+  const std::string error = first_append_error(cache, normal(5, 4, 6));
+  ASSERT_TRUE(error.empty()) << diagnosis_mark << error;
+  ASSERT_TRUE(cache.capacity() >= 5) << diagnosis_mark
+                                     << line("value", "capacity() is " + std::to_string(cache.capacity()) +
+                                                          " after five tokens of each sequence");
+  EXPECT_THAT(cache.keys(), HasShape({{"capacity", cache.capacity()}, {"D", 4}, {"H·B", 6}}));
+  EXPECT_THAT(cache.values(), HasShape({{"capacity", cache.capacity()}, {"D", 4}, {"H·B", 6}}));
+}
+
+TEST(KvCache, GivesTheLengthOfEachSequence) {
+  KVCache cache(3);
+  cache.append(normal(5, 4, 6), normal(5, 4, 6), {5, 2});
+  for (uword b = 0; b < cache.batch_size(); ++b) {
+    EXPECT_TRUE(cache.length(b) == cache.lengths()(b))
+        << diagnosis_mark
+        << line("value", "length(" + std::to_string(b) + ") is " + std::to_string(cache.length(b)) +
+                             ", but lengths() holds " + list(cache.lengths()));
+  }
+}
+
+TEST(KvCache, KeepsTheOldRowsWhenItMakesRoom) {
+  KVCache cache(3);
+  cache.append(normal(5, 4, 6), normal(5, 4, 6));
+  const KVCache before = cache;
+  cache.append(normal(7, 4, 6), normal(7, 4, 6));
+  const auto lost = [](const arma::cube& old, const arma::cube& kept) {
+    return holds_numbers(old) && !holds_numbers(first_rows(kept, old.n_rows));
+  };
+  EXPECT_FALSE(lost(before.keys(), cache.keys()) || lost(before.values(), cache.values()))
+      << diagnosis_mark
+      << line("value", "the first five rows hold zeros only, after seven rows were appended behind them")
+      << likely_mistake("growth_forgets");
+}
+
+TEST(KvCache, CountsTheTokensThatItAppends) {
+  KVCache cache(3);
+  cache.append(normal(5, 4, 6), normal(5, 4, 6), {5, 2});
+  expect_lengths(cache, {5, 2});
+  EXPECT_TRUE(cache.batch_size() == 2) << diagnosis_mark
+                                       << line("value",
+                                               "batch_size() is " + std::to_string(cache.batch_size()) + ", want 2");
+  cache.append(normal(1, 4, 6), normal(1, 4, 6));
+  expect_lengths(cache, {6, 3}, note("then one more token of each"));
+  cache.append(normal(2, 4, 6), normal(2, 4, 6), {0, 2});
+  expect_lengths(cache, {6, 5}, note("then two more of sequence 1 only"));
+}
+
+TEST(KvCache, AppendsAsInTheExampleOfTheChapter) {
+  KVCache cache(1);
+  arma::cube prompt(3, 1, 2), more(1, 1, 2);
+  prompt.slice(0) = arma::vec{1, 2, 3};
+  prompt.slice(1) = arma::vec{4, 99, 99};
+  more.slice(0) = arma::vec{5};
+  more.slice(1) = arma::vec{6};
+  cache.append(prompt, -prompt, {3, 1});
+  cache.append(more, -more);
+  arma::cube wanted(4, 1, 2, arma::fill::zeros);
+  wanted.slice(0) = arma::vec{1, 2, 3, 5};
+  wanted.slice(1) = arma::vec{4, 6, 0, 0};
+  EXPECT_THAT(first_rows(cache.keys(), 4), IsNear(wanted, cache_axes)) << note("these are the keys");
+  EXPECT_THAT(first_rows(cache.values(), 4), IsNear(arma::cube(-wanted), cache_axes)) << note("these are the values");
+}
+
+TEST(KvCache, AppendsAsPyTorchDoes) {
+  const GoldenCase golden = load_golden("cache");
+  const KVCache cache = cache_from(golden);
+  EXPECT_THAT(first_rows(cache.keys(), 7), Matches(golden.expected("keys"))) << note("these are the keys");
+  EXPECT_THAT(first_rows(cache.values(), 7), Matches(golden.expected("values"))) << note("these are the values");
+  expect_lengths(cache, {7, 5});
+}
+
+TEST(KvCache, AppendsNothingBehindTheLastToken) {
+  KVCache cache(3);
+  const arma::cube K = normal(5, 4, 6);
+  cache.append(K, K, {3, 2});
+  const bool padding_copied =
+      list(cache.lengths()) == "3, 2" && cache.keys().n_rows > 2 &&
+      arma::approx_equal(arma::rowvec(cache.keys().slice(3).row(2)), arma::rowvec(K.slice(3).row(2)), "absdiff", 0);
+  ASSERT_FALSE(padding_copied) << diagnosis_mark
+                               << line("value", "behind the two tokens of sequence 1 stands a row of its padding")
+                               << likely_mistake("padding_rows_copied");
+  for (uword t = 0; t < 8; ++t) {
+    cache.append(normal(2, 4, 6), normal(2, 4, 6), {1, t % 3});
+    EXPECT_TRUE(is_zero_behind_the_lengths(cache, cache.keys()) && is_zero_behind_the_lengths(cache, cache.values()))
+        << diagnosis_mark
+        << line("value",
+                "something stands behind the last token of a sequence; rows that are not "
+                "used hold zeros, and padding is not kept");
+  }
+}
+
+TEST(KvCache, AppendsTheSameTokenByTokenAsAllAtOnce) {
+  const arma::cube K = normal(70, 4, 6), V = normal(70, 4, 6);
+  KVCache at_once(3), one_by_one(3), in_pieces(3);
+  at_once.append(K, V);
+  for (uword t = 0; t < 70; ++t) one_by_one.append(K.rows(t, t), V.rows(t, t));
+  for (const auto& [first, last] : {std::pair{0U, 11U}, {12U, 12U}, {13U, 59U}, {60U, 69U}}) {
+    in_pieces.append(K.rows(first, last), V.rows(first, last));
+  }
+  for (const KVCache* cache : {&at_once, &one_by_one, &in_pieces}) {
+    const std::string about = note("70 tokens came at once, one by one, and in pieces of 12, 1, 47 and 10");
+    EXPECT_THAT(first_rows(cache->keys(), 70), IsNear(K, cache_axes)) << about;
+    EXPECT_THAT(first_rows(cache->values(), 70), IsNear(V, cache_axes)) << about;
+    expect_lengths(*cache, {70, 70}, about);
+  }
+}
+
+TEST(KvCache, AppendsNothingToASequenceThatStandsStill) {
+  KVCache cache(2);
+  const arma::cube K = normal(3, 5, 8);
+  cache.append(K, 2 * K, {0, 0, 0, 0});
+  expect_lengths(cache, {0, 0, 0, 0}, note("four empty sequences are four sequences"));
+  cache.append(K, 2 * K, {0, 3, 0, 1});
+  cache.append(K, 2 * K, {0, 0, 2, 0});
+  expect_lengths(cache, {0, 3, 2, 1});
+  arma::cube wanted(3, 5, 8, arma::fill::zeros);
+  wanted.slices(2, 3) = K.slices(2, 3);
+  wanted.subcube(0, 0, 4, 1, 4, 5) = K.subcube(0, 0, 4, 1, 4, 5);
+  wanted.subcube(0, 0, 6, 0, 4, 7) = K.subcube(0, 0, 6, 0, 4, 7);
+  EXPECT_THAT(first_rows(cache.keys(), 3), IsNear(wanted, cache_axes));
+  EXPECT_THAT(first_rows(cache.values(), 3), IsNear(arma::cube(2 * wanted), cache_axes));
+}
+
+/// For how many tokens a cache asks for room while it takes in T of them, one by one.
+uword room_asked_for(uword T) {
+  const uword D = 2, H = 1, B = 3;
+  const arma::cube token = normal(1, D, H * B);
+  KVCache cache(H);
+  const std::size_t asked = allocated_bytes([&] {
+    for (uword t = 0; t < T; ++t) cache.append(token, token);
+  });
+  expect_lengths(cache, arma::uvec(B).fill(T));
+  return asked / (2 * D * H * B * sizeof(double));
+}
+
+TEST(KvCache, MakesRoomSoThatATokenIsCopiedOnlyAFewTimes) {
+  // Doubling asks for 1 + 2 + 4 + ... < 4 T.
+  const uword T = 4000, allowed = 6 * T, asked = room_asked_for(T);
+  std::string likely;
+  if (asked > T * T / 4) {
+    likely = likely_mistake("grown_at_every_step");
+  } else if (asked > allowed && asked > 3 * room_asked_for(T / 2)) {
+    likely = likely_mistake("grown_by_a_constant");
+  }
+  EXPECT_TRUE(asked <= allowed) << diagnosis_mark
+                                << line("memory", "to take in " + std::to_string(T) +
+                                                      " tokens one by one, the cache asked for room for " +
+                                                      std::to_string(asked) + " rows in all, want at most " +
+                                                      std::to_string(allowed))
+                                << likely;
+}
+
+TEST(KvCache, DoublesItsCapacityAtLeastWhenItIsFull) {
+  const uword T = 200;
+  const arma::cube token = normal(1, 2, 6);
+  KVCache cache(3);
+  double first = 0, last = 0, least = 2;  // factors by which the capacity grew, from 16 rows on
+  std::string about;
+  for (uword t = 0; t < T; ++t) {
+    const uword before = cache.capacity();
+    cache.append(token, token);
+    if (before < 16 || cache.capacity() == before) continue;
+    last = static_cast<double>(cache.capacity()) / static_cast<double>(before);
+    if (first == 0) first = last;
+    if (last < least && about.empty()) {
+      about = "from " + std::to_string(before) + " rows to " + std::to_string(cache.capacity());
+    }
+    least = std::min(least, last);
+  }
+  const bool by_a_factor = least > 1.2 && std::abs(last - first) < 0.1;
+  EXPECT_TRUE(least >= 2) << diagnosis_mark
+                          << line("value",
+                                  "when the cache was full, its capacity grew " + about + ": less than twice as much")
+                          << (by_a_factor ? likely_mistake("grown_by_less_than_two") : "");
+}
+
+TEST(KvCache, AppendsWithNoPlaceForPadding) {
+  KVCache cache(3);
+  cache.append(normal(100, 4, 6), normal(100, 4, 6), {1, 2});
+  expect_lengths(cache, {1, 2}, note("of 100 rows, 1 and 2 are tokens"));
+  EXPECT_TRUE(cache.capacity() < 100) << diagnosis_mark
+                                      << line("value", "capacity() is " + std::to_string(cache.capacity()) +
+                                                           " after 100 rows, of which 1 and 2 are tokens")
+                                      << (HasFailure() ? "" : likely_mistake("room_for_padding"));
+}
+
+TEST(KvCache, AppendsWithoutCopiesThatItDoesNotNeed) {
+  KVCache cache(2);
+  const arma::cube K = normal(100, 24, 6);
+  const std::size_t asked = allocated_bytes([&] { cache.append(K, K); });
+  const std::size_t allowed = 5 * 100 * 24 * 6 * sizeof(double);
+  EXPECT_TRUE(asked <= allowed) << diagnosis_mark
+                                << line("memory", "the first append asked for " + bytes_text(asked) +
+                                                      ", want at most " + bytes_text(allowed))
+                                << note("keys and values of 100 tokens have " +
+                                        bytes_text(2 * 100 * 24 * 6 * sizeof(double)));
+}
+
+TEST(KvCache, LeavesWhatItAppendsAsItWas) {
+  KVCache cache(3);
+  const arma::cube K = normal(5, 4, 6), V = normal(5, 4, 6);
+  const arma::cube K_before = K, V_before = V;
+  const arma::uvec lengths = {5, 2};
+  cache.append(K, V, lengths);
+  EXPECT_THAT(K, IsNear(K_before, cache_axes)) << note("append changed K_new");
+  EXPECT_THAT(V, IsNear(V_before, cache_axes)) << note("append changed V_new");
+  EXPECT_TRUE(lengths(0) == 5 && lengths(1) == 2) << diagnosis_mark << line("value", "append changed lengths");
+}
+
+TEST(KvCache, IsACopyOfItsOwnWhenCopied) {
+  KVCache cache(3);
+  const arma::cube K = normal(5, 4, 6);
+  cache.append(K, 2 * K);
+  KVCache copy = cache;
+  copy.append(normal(1, 4, 6), normal(1, 4, 6));
+  expect_lengths(cache, {5, 5}, note("a copy of the cache took in a token"));
+  expect_lengths(copy, {6, 6});
+  EXPECT_THAT(first_rows(cache.keys(), 5), IsNear(K, cache_axes)) << note("a copy of the cache took in a token");
+}
+
+TEST(KvCache, RejectsNoHeads) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { KVCache(0); });
+}
+
+TEST(KvCache, RejectsASequenceThatIsNotThere) {
+  KVCache cache(3);
+  EXPECT_PRED_FORMAT1(RejectsArgument("b", {"0"}), [&] { cache.length(0); });
+  cache.append(normal(5, 4, 6), normal(5, 4, 6));
+  EXPECT_PRED_FORMAT1(RejectsArgument("b", {"2"}), [&] { cache.length(2); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("b", {"7", "2"}), [&] { cache.length(7); });
+}
+
+TEST(KvCache, RejectsKeysOfTheWrongShape) {
+  KVCache cache(3);
+  const auto append = [&](const arma::cube& K) { return [&cache, K] { cache.append(K, K); }; };
+  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"7", "3"}), append(zeros(5, 4, 7)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"0 x 0 x 0"}), append(arma::cube()));
+  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"0 x 4 x 6"}), append(arma::cube(0, 4, 6)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"5 x 0 x 6"}), append(arma::cube(5, 0, 6)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"5 x 4 x 0"}), append(arma::cube(5, 4, 0)));
+  cache.append(zeros(5, 4, 6), zeros(5, 4, 6));
+  const std::string about = note("the first append has decided that D is 4 and H·B is 6");
+  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"5 x 8 x 6", "4"}), append(zeros(5, 8, 6))) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"5 x 2 x 6", "4"}), append(zeros(5, 2, 6))) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"5 x 4 x 9", "6"}), append(zeros(5, 4, 9))) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("K_new", {"5 x 4 x 3", "6"}), append(zeros(5, 4, 3))) << about;
+}
+
+TEST(KvCache, RejectsValuesThatAreNotAsLargeAsTheKeys) {
+  KVCache cache(3);
+  const auto append = [&](const arma::cube& K, const arma::cube& V) { return [&cache, K, V] { cache.append(K, V); }; };
+  const arma::cube K = zeros(5, 4, 6);
+  for (const bool first : {true, false}) {
+    EXPECT_PRED_FORMAT1(RejectsArgument("V_new", {"7 x 4 x 6", "5"}), append(K, zeros(7, 4, 6)));
+    EXPECT_PRED_FORMAT1(RejectsArgument("V_new", {"1 x 4 x 6", "5"}), append(K, zeros(1, 4, 6)));
+    EXPECT_PRED_FORMAT1(RejectsArgument("V_new", {"5 x 8 x 6", "4"}), append(K, zeros(5, 8, 6)));
+    EXPECT_PRED_FORMAT1(RejectsArgument("V_new", {"5 x 4 x 3", "6"}), append(K, zeros(5, 4, 3)));
+    EXPECT_PRED_FORMAT1(RejectsArgument("V_new", {"0 x 0 x 0"}), append(K, arma::cube()));
+    if (first) cache.append(K, K);
+  }
+}
+
+TEST(KvCache, RejectsNumbersOfTokensThatDoNotFit) {
+  KVCache cache(3);
+  const arma::cube K = zeros(5, 4, 6), V = K;
+  const auto append = [&](const arma::cube& K_new, const arma::cube& V_new, const arma::uvec& lengths) {
+    return [&cache, K_new, V_new, lengths] { cache.append(K_new, V_new, lengths); };
+  };
+  const std::string about = note("K and V are 5 x 4 x 6, so L is 5; H is 3, so B is 2");
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"6", "5"}), append(K, V, {6, 2})) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"7", "5"}), append(K, V, {2, 7})) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"1", "2"}), append(K, V, {5})) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"3", "2"}), append(K, V, {5, 2, 1})) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"6", "2"}), append(K, V, {5, 5, 5, 2, 2, 2})) << about;
+}
+
+TEST(KvCache, IsAsBeforeAfterARejectedAppend) {
+  KVCache fresh(3);
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"6"}), [&] { fresh.append(zeros(5, 4, 6), zeros(5, 4, 6), {6, 2}); });
+  EXPECT_TRUE(fresh.batch_size() == 0 && fresh.keys().is_empty())
+      << diagnosis_mark << line("value", "a rejected first append left something behind");
+
+  const GoldenCase golden = load_golden("cache");
+  KVCache cache = cache_from(golden);
+  const uword capacity = cache.capacity();
+  const auto append = [&](const arma::cube& K, const arma::cube& V, const arma::uvec& lengths) {
+    return [&cache, K, V, lengths] { cache.append(K, V, lengths); };
+  };
+  EXPECT_PRED_FORMAT1(RejectsArgument("V_new", {"9"}), append(normal(20, 4, 6), normal(20, 4, 9), {}));
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"21"}), append(normal(20, 4, 6), normal(20, 4, 6), {3, 21}));
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"3"}), append(normal(20, 4, 6), normal(20, 4, 6), {3, 1, 1}));
+  const std::string about = note("append was called with bad input; the cache must be what it was before");
+  EXPECT_THAT(first_rows(cache.keys(), 7), IsNear(golden.cube("keys"), cache_axes)) << about;
+  EXPECT_THAT(first_rows(cache.values(), 7), IsNear(golden.cube("values"), cache_axes)) << about;
+  expect_lengths(cache, {7, 5}, about);
+  EXPECT_TRUE(cache.capacity() == capacity) << diagnosis_mark << line("value", "capacity() has changed") << about;
+}
+
+// ----------------------------------------------------------------------------------------------- the layer, 16.4
+
+TEST(CachedAttention, HasFourProjectionsWithBias) {
+  const CachedAttention attention(6, 3);
+  for (const Linear* proj :
+       {&attention.query_proj, &attention.key_proj, &attention.value_proj, &attention.output_proj}) {
+    EXPECT_THAT(proj->weight, HasShape({{"E (in)", 6}, {"E (out)", 6}}));
+    ASSERT_FALSE(proj->bias.is_empty()) << diagnosis_mark << likely_mistake("projections_without_bias");
+    EXPECT_THAT(arma::mat(proj->bias), HasShape({{"1", 1}, {"E", 6}}));
+  }
+  const bool only_the_layer = attention.num_heads() == 1 && KVCache(3).num_heads() == 3;
+  EXPECT_TRUE(attention.num_heads() == 3)
+      << diagnosis_mark << line("value", "num_heads() is " + std::to_string(attention.num_heads()) + ", want 3")
+      << (only_the_layer ? likely_mistake("layer_of_one_head") : "");
+  EXPECT_TRUE(attention.cache().batch_size() == 0)
+      << diagnosis_mark << line("value", "the cache of a new layer is not empty");
+}
+
+TEST(CachedAttention, HasTheProjectionsThatLinearDraws) {
+  const CachedAttention attention(50, 2);
+  const std::vector<const Linear*> all = {&attention.query_proj, &attention.key_proj, &attention.value_proj,
+                                          &attention.output_proj};
+  for (std::size_t a = 0; a < all.size(); ++a) {
+    const arma::mat bias = all[a]->bias;
+    for (const arma::mat* part : {&all[a]->weight, &bias}) {
+      EXPECT_TRUE(arma::abs(*part).max() <= 1 / std::sqrt(50.0) && arma::stddev(arma::vectorise(*part)) > 0.06)
+          << diagnosis_mark << line("value", "the weight or the bias of a projection is not as Linear draws it");
+    }
+    for (std::size_t b = 0; b < a; ++b) {
+      EXPECT_FALSE(arma::approx_equal(all[a]->weight, all[b]->weight, "absdiff", 1e-12))
+          << diagnosis_mark << line("value", "two of the four projections have the same weight");
+    }
+  }
+}
+
+// -------------------------------------------------------------------------------------- prefill and decode, 16.5, 16.6
+
+TEST(CachedAttention, PrefillGivesOneRowForEachToken) {
+  CachedAttention attention(6, 3);
+  EXPECT_THAT(attention.prefill(normal(5, 6, 2)), HasShape({{"L", 5}, {"E", 6}, {"B", 2}}));
+  expect_lengths(attention.cache(), {5, 5}, note("the prompt has five tokens, and all are in the cache"));
+}
+
+TEST(CachedAttention, PrefillKeepsTheLengthOfEachPrompt) {
+  CachedAttention attention(6, 3);
+  attention.prefill(normal(5, 6, 2), {2, 4});
+  ASSERT_TRUE(attention.cache().lengths().n_elem == 2 && attention.cache().length(0) != 5)
+      << diagnosis_mark << line("value", "lengths() holds " + list(attention.cache().lengths()) + ", want 2, 4")
+      << likely_mistake("padding_cached");
+  expect_lengths(attention.cache(), {2, 4});
+}
+
+TEST(CachedAttention, PrefillKeepsTheKeysAndValuesOfThePrompt) {
+  const GoldenCase golden = load_golden("equal_lengths");
+  CachedAttention attention = layer_from(golden, 3);
+  const arma::cube prompt = golden.cube("prompt");
+  attention.prefill(prompt);
+  expect_lengths(attention.cache(), {5, 5});
+  expect_keys_and_values(attention, 3, prompt, note("a prompt of five tokens was read"));
+}
+
+TEST(CachedAttention, DecodeGivesOneRowForEachNewToken) {
+  CachedAttention attention(6, 3);
+  attention.prefill(normal(5, 6, 2));
+  EXPECT_THAT(attention.decode(normal(1, 6, 2)), HasShape({{"1", 1}, {"E", 6}, {"B", 2}}));
+  expect_lengths(attention.cache(), {6, 6}, note("the prompt has five tokens, and one was decoded"));
+}
+
+TEST(CachedAttention, GivesTheExampleWorkedByHand) {
+  const GoldenCase golden = load_golden("by_hand");
+  CachedAttention attention(2, 1);
+  attention.query_proj.weight = {{1, 1}, {0, 1}};
+  attention.key_proj.weight = {{1, 0}, {1, 1}};
+  attention.value_proj.weight = {{2, 0}, {0, 1}};
+  attention.output_proj.weight = {{1, 1}, {0, 1}};
+  for (Linear* proj : {&attention.query_proj, &attention.key_proj, &attention.value_proj, &attention.output_proj}) {
+    proj->bias = {0, 0};
+  }
+  arma::cube prompt(3, 2, 1), token(1, 2, 1);
+  prompt.slice(0) = {{1, 0}, {0, 1}, {1, -1}};
+  token.slice(0) = {{0, 2}};
+  ASSERT_THAT(attention.prefill(prompt), Matches(golden.expected("prefilled"))) << note("this is prefill");
+  EXPECT_THAT(attention.decode(token), Matches(golden.expected("decoded"))) << note("this is decode");
+}
+
+TEST(CachedAttention, PrefillsAsPyTorchDoes) {
+  const GoldenCase golden = load_golden("equal_lengths");
+  CachedAttention attention = layer_from(golden, 3);
+  const arma::cube prompt = golden.cube("prompt");
+  EXPECT_THAT(attention.prefill(prompt), Matches(golden.expected("prefilled")));
+}
+
+TEST(CachedAttention, PrefillsAsPyTorchDoesWhereEveryPromptIsPadded) {
+  const GoldenCase golden = load_golden("all_padded");
+  CachedAttention attention = layer_from(golden, 3);
+  const arma::cube prefilled = attention.prefill(golden.cube("prompt"), {4, 4});
+  EXPECT_THAT(prefilled, HasShape({{"L", 7}, {"E", 12}, {"B", 2}}));
+  const arma::cube tokens = first_rows(prefilled, 4);
+  EXPECT_THAT(tokens, Matches(golden.expected("tokens")))
+      << note("the first 4 rows of prefill: two prompts of 4 tokens, padded to 7 rows");
+}
+
+TEST(CachedAttention, DecodeKeepsTheKeysAndValuesOfNewTokens) {
+  const GoldenCase golden = load_golden("equal_lengths");
+  CachedAttention attention = layer_from(golden, 3);
+  const arma::cube prompt = golden.cube("prompt"), more = golden.cube("new");
+  attention.prefill(prompt);
+  decode_all(attention, more);
+  expect_lengths(attention.cache(), {8, 8});
+  expect_keys_and_values(attention, 3, arma::join_slices(joined(prompt, 5, more, 0), joined(prompt, 5, more, 1)),
+                         note("a prompt of five tokens was read, and three were decoded"));
+}
+
+TEST(CachedAttention, DecodesAsPyTorchDoes) {
+  const GoldenCase golden = load_golden("equal_lengths");
+  CachedAttention attention = layer_from(golden, 3);
+  const arma::cube tokens = golden.cube("new");
+  attention.prefill(golden.cube("prompt"));
+  EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")))
+      << note("three tokens, one after the other, behind a prompt of five");
+}
+
+TEST(CachedAttention, DecodesPromptsOfDifferentLengthsAsPyTorchDoes) {
+  const GoldenCase golden = load_golden("ragged");
+  CachedAttention attention = layer_from(golden, 2);
+  const arma::cube tokens = golden.cube("new");
+  attention.prefill(golden.cube("prompt"), {4, 6, 1});
+  EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")))
+      << note("prompts of 4, 6 and 1 tokens, padded to 6; each new token stands behind its own prompt");
+  expect_lengths(attention.cache(), {8, 10, 5});
+}
+
+TEST(CachedAttention, DecodesFromNothingAsPyTorchDoes) {
+  const GoldenCase golden = load_golden("from_nothing");
+  CachedAttention attention = layer_from(golden, 3);
+  const arma::cube tokens = golden.cube("new");
+  EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")))
+      << note("there was no prefill: the first token attends to itself only");
+}
+
+TEST(CachedAttention, PrefillForgetsTheOldPrompt) {
+  const GoldenCase golden = load_golden("equal_lengths");
+  CachedAttention attention = layer_from(golden, 3);
+  const arma::cube tokens = golden.cube("new");
+  attention.prefill(golden.cube("before"));
+  attention.prefill(golden.cube("prompt"));
+  EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")))
+      << note("prefill was called before with another prompt");
+  expect_lengths(attention.cache(), {8, 8});
+  attention.prefill(normal(2, 12, 5), {1, 2, 0, 2, 1});
+  expect_lengths(attention.cache(), {1, 2, 0, 2, 1}, note("then a prompt of five sequences, where there were two"));
+}
+
+TEST(CachedAttention, EqualsTheCausalForwardOfLessonSeven) {
+  for (const uword prompt_length : {1U, 4U, 8U}) {
+    MultiHeadAttention whole(12, 3);
+    whole.dropout.eval();
+    CachedAttention attention(12, 3);
+    attention.query_proj = whole.query_proj;
+    attention.key_proj = whole.key_proj;
+    attention.value_proj = whole.value_proj;
+    attention.output_proj = whole.output_proj;
+    const arma::cube X = 2 * normal(9, 12, 2);
+    const arma::cube wanted = whole.forward(X, causal_mask(9, 9));
+    const std::string about = note("a prompt of " + std::to_string(prompt_length) + " of 9 tokens, the others decoded");
+    EXPECT_THAT(attention.prefill(X.rows(0, prompt_length - 1)),
+                IsNear(arma::cube(wanted.rows(0, prompt_length - 1)), prefill_axes))
+        << about;
+    EXPECT_THAT(decode_all(attention, X.rows(prompt_length, 8)),
+                IsNear(arma::cube(wanted.rows(prompt_length, 8)), decode_axes))
+        << about;
+  }
+}
+
+TEST(CachedAttention, EqualsTheDefinitionForOtherSizes) {
+  arma::arma_rng::set_seed(16);
+  struct Sizes {
+    uword L, T, E, H, B;
+  };
+  for (const Sizes& n : {Sizes{3, 5, 8, 2, 4},
+                         {6, 2, 4, 4, 3},
+                         {1, 7, 6, 2, 3},
+                         {4, 3, 5, 1, 2},
+                         {70, 3, 4, 2, 1},
+                         {2, 70, 6, 3, 4},
+                         {3, 5, 80, 2, 4},
+                         {3, 2, 1, 1, 4},
+                         {1, 1, 2, 2, 1}}) {
+    CachedAttention attention(n.E, n.H);
+    const arma::cube prompt = 2 * normal(n.L, n.E, n.B);
+    const arma::cube more = 2 * normal(n.T, n.E, n.B);
+    expect_causal_forward(attention, prompt, {}, more);
+    const arma::uvec lengths = arma::randi<arma::uvec>(n.B, arma::distr_param(0, static_cast<int>(n.L)));
+    expect_causal_forward(attention, prompt, lengths, more);
+  }
+}
+
+TEST(CachedAttention, DoesNotSeeThePaddingOfThePrompt) {
+  CachedAttention attention(8, 4);
+  const arma::uvec lengths = {2, 5, 3};
+  const arma::cube prompt = normal(5, 8, 3), more = normal(4, 8, 3);
+  arma::cube other = prompt;
+  for (uword b = 0; b < 3; ++b) {
+    if (lengths(b) < 5) other.subcube(lengths(b), 0, b, 4, 7, b) = 1000 * normal(5 - lengths(b), 8, 1);
+  }
+  attention.prefill(prompt, lengths);
+  const arma::cube wanted = decode_all(attention, more);
+  attention.prefill(other, lengths);
+  EXPECT_THAT(decode_all(attention, more), IsNear(wanted, decode_axes))
+      << note("other numbers stand in the padding of the prompt, and nothing may change");
+}
+
+TEST(CachedAttention, KeepsTheSequencesApart) {
+  CachedAttention attention(8, 4);
+  const arma::uvec lengths = {2, 5, 3};
+  const arma::cube prompt = normal(5, 8, 3), more = normal(4, 8, 3);
+  attention.prefill(prompt, lengths);
+  const arma::cube together = decode_all(attention, more);
+  for (uword b = 0; b < 3; ++b) {
+    attention.prefill(prompt.subcube(0, 0, b, lengths(b) - 1, 7, b));
+    EXPECT_THAT(decode_all(attention, tokens_of(more, b)), IsNear(tokens_of(together, b), decode_axes))
+        << note("sequence " + std::to_string(b) + " alone must give what it gives in the batch");
+  }
+}
+
+TEST(CachedAttention, TakesTheTokensOfThePromptInAnyOrder) {
+  CachedAttention attention(8, 4);
+  const arma::cube prompt = normal(5, 8, 3), token = normal(1, 8, 3);
+  arma::cube reordered(5, 8, 3);
+  const arma::uvec order = {3, 0, 4, 2, 1};
+  for (uword b = 0; b < 3; ++b) reordered.slice(b) = arma::mat(prompt.slice(b)).rows(order);
+  attention.prefill(prompt);
+  const arma::cube wanted = attention.decode(token);
+  attention.prefill(reordered);
+  EXPECT_THAT(attention.decode(token), IsNear(wanted, decode_axes))
+      << note("without positions a new token sees a set: the order of the tokens before it must not matter");
+}
+
+TEST(CachedAttention, UsesTheKeysAndValuesThatItKept) {
+  CachedAttention attention(8, 4);
+  attention.prefill(normal(5, 8, 3), {2, 5, 3});
+  const arma::cube x = normal(1, 8, 3);
+  const KVCache before = attention.cache();
+  attention.key_proj = Linear(8, 8);
+  attention.value_proj = Linear(8, 8);
+  const arma::cube decoded = attention.decode(x);
+  for (uword b = 0; b < 3; ++b) {
+    const arma::cube xb = tokens_of(x, b);
+    const uword old = before.length(b);
+    const auto heads = [&](const Linear& proj) {
+      return naive_split_heads(naive_linear(xb, proj.weight, proj.bias), 4);
+    };
+    const auto with_new = [&](const arma::cube& kept, const Linear& proj) {
+      arma::cube all(old + 1, 2, 4);
+      all.rows(0, old - 1) = kept.subcube(0, 0, 4 * b, old - 1, 1, 4 * b + 3);
+      all.rows(old, old) = heads(proj);
+      return all;
+    };
+    const arma::cube context = naive_attention(heads(attention.query_proj), with_new(before.keys(), attention.key_proj),
+                                               with_new(before.values(), attention.value_proj));
+    EXPECT_THAT(tokens_of(decoded, b), IsNear(naive_linear(naive_merge_heads(context, 4), attention.output_proj.weight,
+                                                           attention.output_proj.bias),
+                                              decode_axes))
+        << note(
+               "key_proj and value_proj were replaced before decode: only the new token may be projected by them, the "
+               "old keys and values come from the cache");
+  }
+}
+
+TEST(CachedAttention, DecodesWithoutAMatrixOfAllTokens) {
+  const uword S = 256, E = 8, H = 2, B = 2;
+  CachedAttention attention(E, H);
+  attention.prefill(normal(S, E, B));
+  const arma::cube x = normal(1, E, B);
+  attention.decode(x);  // makes room
+  const std::size_t asked = allocated_bytes([&] { attention.decode(x); });
+  const std::size_t allowed = 12 * S * E * B * sizeof(double);  // a matrix of S x S alone has eight times that
+  EXPECT_TRUE(asked <= allowed) << diagnosis_mark
+                                << line("memory", "decode asked for " + bytes_text(asked) + ", want at most " +
+                                                      bytes_text(allowed))
+                                << note("the cache has " + bytes_text(2 * S * E * B * sizeof(double)) +
+                                        "; a decode has one query a sequence, and projects one token");
+}
+
+TEST(CachedAttention, StandsScoresFarFromZero) {
+  const GoldenCase golden = load_golden("far_from_zero");
+  CachedAttention attention = layer_from(golden, 3);
+  const arma::cube prompt = golden.cube("prompt"), tokens = golden.cube("new");
+  EXPECT_THAT(attention.prefill(prompt), Matches(golden.expected("prefilled")));
+  EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")));
+}
+
+TEST(CachedAttention, IsACopyOfItsOwnWhenCopied) {
+  CachedAttention attention(8, 4);
+  attention.prefill(normal(5, 8, 3), {2, 5, 3});
+  CachedAttention copy = attention;
+  const arma::cube x = normal(1, 8, 3);
+  const arma::cube wanted = attention.decode(x);
+  EXPECT_THAT(copy.decode(x), IsNear(wanted, decode_axes))
+      << note("a copy of the layer, made after prefill, goes on by itself");
+  expect_lengths(copy.cache(), {3, 6, 4});
+}
+
+TEST(CachedAttention, LeavesItsArgumentsAndItsFieldsAsTheyWere) {
+  CachedAttention attention(6, 3);
+  const CachedAttention before = attention;
+  const arma::cube X = normal(5, 6, 2), x = normal(1, 6, 2);
+  const arma::cube X_before = X, x_before = x;
+  attention.prefill(X, {4, 5});
+  attention.decode(x);
+  EXPECT_THAT(X, IsNear(X_before, prefill_axes)) << note("prefill changed X");
+  EXPECT_THAT(x, IsNear(x_before, decode_axes)) << note("decode changed x");
+  const std::vector<std::pair<const Linear*, const Linear*>> pairs = {
+      {&attention.query_proj, &before.query_proj},
+      {&attention.key_proj, &before.key_proj},
+      {&attention.value_proj, &before.value_proj},
+      {&attention.output_proj, &before.output_proj},
+  };
+  for (const auto& [after, original] : pairs) {
+    EXPECT_THAT(after->weight, IsNear(original->weight, {"in", "out"})) << note("a projection was changed");
+    EXPECT_THAT(arma::mat(after->bias), IsNear(arma::mat(original->bias), {"1", "out"}))
+        << note("a projection was changed");
+  }
+}
+
+// ------------------------------------------------------------------------------------------- bad input, 16.4 to 16.6
+
+TEST(CachedAttention, RejectsSizesThatMakeNoProjections) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"0"}), [] { CachedAttention(0, 3); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { CachedAttention(6, 0); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"7", "3"}), [] { CachedAttention(7, 3); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"3", "6"}), [] { CachedAttention(3, 6); });
+}
+
+TEST(CachedAttention, RejectsAPromptOfTheWrongShape) {
+  CachedAttention attention(6, 3);
+  const auto prefill = [&](const arma::cube& X) { return [&attention, X] { attention.prefill(X); }; };
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 8 x 2", "6"}), prefill(zeros(5, 8, 2)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"6 x 5 x 2", "6"}), prefill(zeros(6, 5, 2)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 0 x 0"}), prefill(arma::cube()));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 6 x 2"}), prefill(arma::cube(0, 6, 2)));
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 6 x 0"}), prefill(arma::cube(5, 6, 0)));
+}
+
+TEST(CachedAttention, RejectsLengthsThatDoNotFitThePrompt) {
+  CachedAttention attention(6, 3);
+  const arma::cube X = zeros(5, 6, 2);
+  const auto prefill = [&](const arma::cube& prompt, const arma::uvec& lengths) {
+    return [&attention, prompt, lengths] { attention.prefill(prompt, lengths); };
+  };
+  const std::string about = note("X is 5 x 6 x 2, so L is 5 and B is 2");
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"6", "5"}), prefill(X, {3, 6})) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"1", "2"}), prefill(X, {5})) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"3", "2"}), prefill(X, {5, 2, 1})) << about;
+}
+
+TEST(CachedAttention, RejectsATokenOfTheWrongShape) {
+  CachedAttention attention(6, 3);
+  const auto decode = [&](const arma::cube& x) { return [&attention, x] { attention.decode(x); }; };
+  for (const bool first : {true, false}) {
+    EXPECT_PRED_FORMAT1(RejectsArgument("x", {"1 x 8 x 2", "6"}), decode(zeros(1, 8, 2)));
+    EXPECT_PRED_FORMAT1(RejectsArgument("x", {"4 x 6 x 2", "1"}), decode(zeros(4, 6, 2)));
+    EXPECT_PRED_FORMAT1(RejectsArgument("x", {"6 x 1 x 2", "6"}), decode(zeros(6, 1, 2)));
+    EXPECT_PRED_FORMAT1(RejectsArgument("x", {"0 x 0 x 0"}), decode(arma::cube()));
+    EXPECT_PRED_FORMAT1(RejectsArgument("x", {"1 x 6 x 0"}), decode(arma::cube(1, 6, 0)));
+    if (first) attention.prefill(normal(5, 6, 2));
+  }
+  const std::string about = note("the prompt had two sequences");
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"1 x 6 x 3", "2"}), decode(zeros(1, 6, 3))) << about;
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"1 x 6 x 1", "2"}), decode(zeros(1, 6, 1))) << about;
+}
+
+TEST(CachedAttention, IsAsBeforeAfterARejectedPrefill) {
+  const GoldenCase golden = load_golden("equal_lengths");
+  CachedAttention attention = layer_from(golden, 3);
+  attention.prefill(golden.cube("prompt"));
+  const KVCache before = attention.cache();
+  const auto prefill = [&](const arma::cube& X, const arma::uvec& lengths) {
+    return [&attention, X, lengths] { attention.prefill(X, lengths); };
+  };
+  const std::string advice = "fill a new KVCache, and move it into cache_ when nothing can be rejected any more";
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"9"}), prefill(normal(5, 9, 2), {}));
+  expect_unchanged(attention.cache(), before, "prefill", advice);
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"7"}), prefill(normal(5, 12, 2), {7, 2}));
+  expect_unchanged(attention.cache(), before, "prefill", advice);
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"6", "3"}), prefill(normal(3, 12, 4), {1, 6, 1, 2}));
+  expect_unchanged(attention.cache(), before, "prefill", advice);
+  const arma::cube tokens = golden.cube("new");
+  EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")))
+      << note("prefill was called with bad input before; it must leave the cache as it was");
+}
+
+TEST(CachedAttention, IsAsBeforeAfterARejectedDecode) {
+  const GoldenCase golden = load_golden("equal_lengths");
+  CachedAttention attention = layer_from(golden, 3);
+  attention.prefill(golden.cube("prompt"));
+  const KVCache before = attention.cache();
+  const auto decode = [&](const arma::cube& x) { return [&attention, x] { attention.decode(x); }; };
+  const std::string advice = "check x before you append";
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"9"}), decode(normal(1, 9, 2)));
+  expect_unchanged(attention.cache(), before, "decode", advice);
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"4"}), decode(normal(1, 12, 4)));
+  expect_unchanged(attention.cache(), before, "decode", advice);
+  EXPECT_PRED_FORMAT1(RejectsArgument("x", {"3"}), decode(normal(3, 12, 2)));
+  expect_unchanged(attention.cache(), before, "decode", advice);
+  const arma::cube tokens = golden.cube("new");
+  EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")))
+      << note("decode was called with bad input before; it must leave the cache as it was");
+}
+
+// ------------------------------------------------------------------------------------------------ what it costs, 16.7
+
+/// A number of FLOPs or bytes; `mistakes` are the numbers that well-known mistakes give, with their lines.
+void expect_count(const std::string& what, uword actual, uword wanted,
+                  const std::vector<std::pair<uword, std::string>>& mistakes = {}) {
+  std::string likely;
+  for (const auto& [number, named] : mistakes) {
+    if (number == actual) likely = named;
+  }
+  EXPECT_TRUE(actual == wanted) << diagnosis_mark
+                                << line("value",
+                                        what + " is " + std::to_string(actual) + ", want " + std::to_string(wanted))
+                                << likely;
+}
+
+/// "decode_flops of E = 6, S = 10, B = 3 and 8 bytes a number".
+std::string of(const std::string& function, const DecodeSizes& sizes) {
+  return function + " of E = " + std::to_string(sizes.embed_dim) + ", S = " + std::to_string(sizes.length) +
+         ", B = " + std::to_string(sizes.batch_size) + " and " + std::to_string(sizes.bytes_per_number) +
+         " bytes a number";
+}
+
+const DecodeSizes small = {6, 10, 3, 8};
+
+TEST(DecodeCost, CountsTheFlopsByHand) {
+  expect_count(of("decode_flops", small), decode_flops(small), 3 * (8 * 36 + 4 * 60),
+               {{3 * (4 * 36 + 2 * 60), likely_mistake("multiply_add_counted_once")},
+                {8 * 36 + 4 * 60, likely_mistake("flops_of_one_sequence")},
+                {3 * 8 * 36, likely_mistake("flops_without_the_cache")},
+                {3 * (8 * 36 + 2 * 60), likely_mistake("scores_or_mixing_forgotten")},
+                {3 * 4 * 60, likely_mistake("flops_without_projections")},
+                {3 * 10 * (8 * 36 + 4 * 60), likely_mistake("flops_of_all_tokens")}});
+}
+
+TEST(DecodeCost, CountsTheBytesOfTheCacheByHand) {
+  expect_count(of("cache_bytes", small), cache_bytes(small), 2 * 3 * 10 * 6 * 8,
+               {{3 * 10 * 6 * 8, likely_mistake("keys_or_values_forgotten")},
+                {2 * 10 * 6 * 8, likely_mistake("cache_of_one_sequence")},
+                {2 * 3 * 10 * 6, likely_mistake("numbers_for_bytes")}});
+}
+
+TEST(DecodeCost, CountsTheBytesThatAreReadByHand) {
+  const uword cache = 2 * 3 * 10 * 6 * 8, weights = 4 * 36 * 8;
+  expect_count(of("decode_bytes", small), decode_bytes(small), cache + weights,
+               {{cache + 3 * weights, likely_mistake("weights_read_for_each_sequence")},
+                {cache + 4 * 36, likely_mistake("weights_without_bytes")},
+                {cache, likely_mistake("weights_not_read")},
+                {weights, likely_mistake("cache_not_read")}});
+}
+
+TEST(DecodeCost, DividesFlopsByBytes) {
+  const double wanted = 3.0 * (8 * 36 + 4 * 60) / (2 * 3 * 10 * 6 * 8 + 4 * 36 * 8);
+  EXPECT_TRUE(std::abs(arithmetic_intensity(small) - wanted) < 1e-12)
+      << diagnosis_mark
+      << line("value", of("arithmetic_intensity", small) + " is " + std::to_string(arithmetic_intensity(small)) +
+                           ", want " + std::to_string(wanted))
+      << (arithmetic_intensity(small) == std::floor(wanted) ? likely_mistake("integer_division") : "");
+}
+
+TEST(DecodeCost, DividesLargeNumbersInDoublePrecision) {
+  const DecodeSizes large = {1001, 9999, 7, 3};  // FLOPs and bytes above 2^24, where float skips integers
+  const double flops = 7.0 * (8.0 * 1001 * 1001 + 4.0 * 9999 * 1001);
+  const double bytes = 2.0 * 7 * 9999 * 1001 * 3 + 4.0 * 1001 * 1001 * 3;
+  const double error = std::abs(arithmetic_intensity(large) - flops / bytes);
+  EXPECT_TRUE(error < 1e-12) << diagnosis_mark
+                             << line("value", of("arithmetic_intensity", large) + " is not FLOPs / bytes in double")
+                             << (error > 0 && error < 1e-6 ? likely_mistake("intensity_in_float") : "");
+}
+
+TEST(DecodeCost, GivesThePublishedFiguresOfARealModel) {
+  // OPT-13B: 40 layers, E = 5120, 16 bits (Kwon et al. 2023, section 3).
+  const DecodeSizes token = {5120, 1}, sequence = {5120, 2048};
+  expect_count("40 times " + of("cache_bytes", token), 40 * cache_bytes(token), 819200);
+  expect_count("40 times " + of("cache_bytes", sequence), 40 * cache_bytes(sequence), 1677721600);
+}
+
+TEST(DecodeCost, GivesOneFlopForEachByteOfOneSequenceInSixteenBits) {
+  for (const DecodeSizes& sizes : {DecodeSizes{5120, 2048}, DecodeSizes{512, 7}, DecodeSizes{48, 100}}) {
+    expect_count(of("decode_flops", sizes), decode_flops(sizes),
+                 8 * sizes.embed_dim * sizes.embed_dim + 4 * sizes.length * sizes.embed_dim);
+    expect_count(of("decode_bytes", sizes), decode_bytes(sizes), decode_flops(sizes));
+  }
+}
+
+TEST(DecodeCost, CountsBeyondThirtyTwoBits) {
+  const DecodeSizes large = {12288, 2048, 512};
+  expect_count(of("decode_flops", large), decode_flops(large), 670014898176);
+  expect_count(of("cache_bytes", large), cache_bytes(large), 51539607552);
+  expect_count(of("decode_bytes", large), decode_bytes(large), 52747567104);
+}
+
+TEST(DecodeCost, GrowsWithTheBatchAndTheLength) {
+  const DecodeSizes one = {512, 100}, batch = {512, 100, 7}, longer = {512, 300};
+  expect_count("decode_flops for seven times the batch", decode_flops(batch), 7 * decode_flops(one));
+  expect_count("cache_bytes for seven times the batch", cache_bytes(batch), 7 * cache_bytes(one));
+  expect_count("cache_bytes for three times the length", cache_bytes(longer), 3 * cache_bytes(one));
+  expect_count("the bytes of the weights, for another length", decode_bytes(longer) - cache_bytes(longer),
+               decode_bytes(one) - cache_bytes(one));
+  expect_count("the bytes of the weights, for another batch", decode_bytes(batch) - cache_bytes(batch),
+               decode_bytes(one) - cache_bytes(one));
+  EXPECT_TRUE(arithmetic_intensity(batch) > arithmetic_intensity(one))
+      << diagnosis_mark
+      << line("value",
+              "a larger batch does not raise arithmetic_intensity, although it shares the "
+              "weights");
+}
+
+TEST(DecodeCost, RejectsSizesOfZero) {
+  const std::vector<std::pair<std::string, DecodeSizes>> rejected = {{"embed_dim", {0, 10, 3, 8}},
+                                                                     {"length", {6, 0, 3, 8}},
+                                                                     {"batch_size", {6, 10, 0, 8}},
+                                                                     {"bytes_per_number", {6, 10, 3, 0}}};
+  for (const auto& [name, zero] : rejected) {
+    const DecodeSizes& sizes = zero;
+    const RejectsArgument rejects(name, {"0", "1"});
+    const std::string about = note("sizes." + name + " is 0; all four functions reject it, used or not");
+    EXPECT_PRED_FORMAT1(rejects, [&] { decode_flops(sizes); }) << about;
+    EXPECT_PRED_FORMAT1(rejects, [&] { cache_bytes(sizes); }) << about;
+    EXPECT_PRED_FORMAT1(rejects, [&] { decode_bytes(sizes); }) << about;
+    EXPECT_PRED_FORMAT1(rejects, [&] { arithmetic_intensity(sizes); }) << about;
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------- speed
+
+ATTN_SPEED("prefill of 32 tokens and 6 decodes, 2 sequences, E = 64, H = 4", [] {
+  const arma::cube prompt(32, 64, 2, arma::fill::randn);
+  const arma::cube more(6, 64, 2, arma::fill::randn);
+  CachedAttention layer(64, 4);
+  return [layer, prompt, more]() mutable {
+    layer.prefill(prompt);
+    return decode_all(layer, more);
+  };
+});
+
+}  // namespace
+}  // namespace attn::judge

@@ -1,0 +1,478 @@
+#include "gate/gate.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+#include "gate/mutants.hpp"
+#include "judge/process.hpp"
+#include "learn/memory/answers.hpp"
+#include "lesson/text.hpp"
+
+namespace attn::gate {
+
+namespace fs = std::filesystem;
+using lesson::Lesson;
+using lesson::Mistake;
+using lesson::read_file;
+using nlohmann::json;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::size_t occurrences(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  if (part.empty()) return 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
+  return count;
+}
+
+std::vector<std::string> all_matches(const std::string& text, const std::regex& pattern) {
+  std::vector<std::string> found;
+  for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match) {
+    found.push_back((*match)[1]);
+  }
+  return found;
+}
+
+std::string path_below(const fs::path& root, const fs::path& file) { return fs::relative(file, root).string(); }
+
+// ------------------------------------------------------------------------------------------ running the checks
+
+/// Runs a program of checks, with a mistake chosen or none, and reads its report.
+/// @throws std::runtime_error when it gives none.
+json run_checks(const fs::path& program, const std::string& mistake = "") {
+  const fs::path folder = program.parent_path();
+  const std::string stem = "attn-gate-" + std::to_string(getpid());
+  const fs::path report = folder / (stem + ".json");
+  const fs::path output = folder / (stem + ".txt");
+  const std::string choice = chosen_mistake + ("=" + mistake);
+  const int exit_code = judge::run({"env", choice, program.string(), "--report=" + report.string()}, folder, output);
+  std::error_code ignored;
+  if (exit_code != 0 && exit_code != 1) {
+    const std::string printed = fs::exists(output) ? read_file(output) : "";
+    fs::remove(output, ignored);
+    throw std::runtime_error(program.string() + " ended with exit code " + std::to_string(exit_code) + ": " + printed);
+  }
+  json result = json::parse(read_file(report));
+  fs::remove(report, ignored);
+  fs::remove(output, ignored);
+  return result;
+}
+
+const Mistake* find_mistake(const std::vector<Mistake>& mistakes, const std::string& id) {
+  const auto found = std::find_if(mistakes.begin(), mistakes.end(), [&](const Mistake& m) { return m.id == id; });
+  return found == mistakes.end() ? nullptr : &*found;
+}
+
+// --------------------------------------------------------------------------------------------------- markdown
+
+/// Markdown without its fenced code.
+std::string without_code(const std::string& markdown) {
+  std::string prose;
+  bool in_code = false;
+  for (const auto& row : lines_of(markdown)) {
+    if (row.rfind("```", 0) == 0) {
+      in_code = !in_code;
+    } else if (!in_code) {
+      prose += row + "\n";
+    }
+  }
+  return prose;
+}
+
+/// The anchor that GitHub makes of a heading.
+std::string anchor_of(const std::string& heading) {
+  std::string anchor;
+  for (const char c : heading) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == ' ') anchor += '-';
+    if (std::isalnum(byte) || c == '-' || c == '_' || byte >= 0x80) anchor += static_cast<char>(std::tolower(byte));
+  }
+  return anchor;
+}
+
+bool has_anchor(const fs::path& file, const std::string& anchor) {
+  for (const auto& heading : all_matches(without_code(read_file(file)), std::regex("(?:^|\n)#+ +([^\n]+)"))) {
+    if (anchor_of(heading) == anchor) return true;
+  }
+  return false;
+}
+
+/// Relative links that lead nowhere.
+Problems dead_links(const fs::path& root, const fs::path& file) {
+  Problems problems;
+  for (const auto& link : all_matches(without_code(read_file(file)), std::regex(R"(\]\(([^)\s]+)\))"))) {
+    if (contains(link, "://") || link.rfind("mailto:", 0) == 0) continue;
+    const auto hash = link.find('#');
+    const std::string path = link.substr(0, hash);
+    const fs::path target = path.empty() ? file : file.parent_path() / path;
+    if (!fs::exists(target)) {
+      problems.push_back(path_below(root, file) + ": the link " + link + " leads nowhere");
+    } else if (hash != std::string::npos && fs::is_regular_file(target) && !has_anchor(target, link.substr(hash + 1))) {
+      problems.push_back(path_below(root, file) + ": the link " + link + " names a heading that is not there");
+    }
+  }
+  return problems;
+}
+
+void append(Problems& problems, const Problems& more) { problems.insert(problems.end(), more.begin(), more.end()); }
+
+// ------------------------------------------------------------------------------------------- parts of a lesson
+
+void judge_sections(const Lesson& lesson, const std::string& chapter, Problems& problems) {
+  const std::size_t length = lines_of(chapter).size();
+  if (length < 100 || length > 180) {
+    problems.push_back("the chapter has " + std::to_string(length) + " lines, expected 100 to 180");
+  }
+  for (const char* section : {"What you will be able to do", "The formula", "Shapes", "Worked by hand", "Predict first",
+                              "Tasks", "Checkpoint", "Interview corner", "Next", "Sources"}) {
+    if (!contains(chapter, "\n## " + std::string(section) + "\n")) {
+      problems.push_back("the chapter has no section \"## " + std::string(section) + "\"");
+    }
+  }
+  if (!contains(chapter, "./learn check " + lesson.number())) {
+    problems.push_back("the chapter does not tell the command ./learn check " + lesson.number());
+  }
+  for (const auto& file : lesson.stub_files()) {
+    if (!contains(chapter, fs::path(file).filename().string())) {
+      problems.push_back("the chapter does not name the file " + file);
+    }
+  }
+}
+
+void judge_hints(const Lesson& lesson, const std::string& chapter, Problems& problems) {
+  const auto tasks = lesson.tasks();
+  if (tasks.empty())
+    problems.push_back("hints.md has no task: expected headings like \"## " + lesson.number() + ".1 ...\"");
+  for (const auto& task : tasks) {
+    if (task.levels.size() != 3) {
+      problems.push_back("hints.md has " + std::to_string(task.levels.size()) + " levels for " + task.id +
+                         ", expected 3 (a question, the idea, almost the line)");
+    }
+    for (std::size_t level = 0; level < task.levels.size(); ++level) {
+      if (task.levels[level].empty()) {
+        problems.push_back("hints.md: level " + std::to_string(level + 1) + " of " + task.id + " is empty");
+      }
+    }
+    if (!contains(chapter, task.id)) problems.push_back("the chapter does not name the task " + task.id);
+  }
+}
+
+/// Functions begin and end at the first column.
+void judge_solution(const Lesson& lesson, Problems& problems) {
+  for (const auto& entry : fs::directory_iterator(lesson.solution_folder())) {
+    if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") continue;
+    const std::string name = path_below(lesson.root, entry.path());
+    const auto lines = lines_of(read_file(entry.path()));
+    if (lines.size() > 120) {
+      problems.push_back(name + " has " + std::to_string(lines.size()) + " lines, expected at most 120");
+    }
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (i > 0 && lines[i - 1].empty()) begin = i;
+      if (lines[i] == "}" && i + 1 - begin > 40) {
+        problems.push_back(name + " has a function of more than 40 lines that ends in line " + std::to_string(i + 1));
+      }
+    }
+    const fs::path stub = lesson.folder() / entry.path().filename();
+    if (!fs::exists(stub)) problems.push_back(name + " has no stub of the same name");
+  }
+}
+
+void judge_tests(const Lesson& lesson, Problems& problems) {
+  const std::string source = read_file(lesson.checks_file());
+  if (contains(source, "DISABLED_") || contains(source, "GTEST_SKIP")) {
+    problems.push_back("a check is disabled or skipped");
+  }
+  if (!contains(source, "ATTN_SPEED(")) {
+    problems.push_back("no ATTN_SPEED(...) in " + path_below(lesson.root, lesson.checks_file()) +
+                       ": which code is timed, beside the reference's?");
+  }
+  for (const auto& name : all_matches(source, std::regex(R"(TEST(?:_F)?\(\w+, *(\w+)\))"))) {
+    if (std::regex_match(name, std::regex("Test[0-9]*|[a-z_0-9]*"))) {
+      problems.push_back("the check " + name + " should be named by a sentence in CamelCase");
+    }
+  }
+}
+
+void judge_catalogue(const Lesson& lesson, Problems& problems) {
+  const auto mistakes = lesson.mistakes();
+  if (mistakes.size() < 5) {
+    problems.push_back("the catalogue has " + std::to_string(mistakes.size()) + " mistakes, expected at least 5");
+  }
+  std::set<std::string> ids;
+  std::set<std::string> sentences;
+  for (const auto& mistake : mistakes) {
+    if (!ids.insert(mistake.id).second) problems.push_back("two mistakes have the id " + mistake.id);
+    if (!sentences.insert(mistake.says).second) problems.push_back("two mistakes say \"" + mistake.says + "\"");
+    if (!mistake.named && mistake.why.empty()) {
+      problems.push_back("the mistake " + mistake.id + " need not be named, but no \"why\" says the reason");
+    }
+  }
+}
+
+/// The pristine stubs, which `reset` puts back.
+void judge_stub_copies(const Lesson& lesson, Problems& problems) {
+  std::set<fs::path> copies;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(lesson.stub_folder(), none)) copies.insert(entry.path());
+  for (const auto& file : lesson.stub_files()) {
+    const fs::path copy = lesson.stub_of(file);
+    const std::string name = path_below(lesson.root, copy);
+    const std::string command = "cp " + file + " " + name;
+    if (copies.erase(copy) == 0) {
+      problems.push_back(name + " is missing: an author of " + file + " runs `mkdir -p " +
+                         path_below(lesson.root, lesson.stub_folder()) + " && " + command +
+                         "`; a file that a learner added does no harm");
+    } else if (read_file(copy) != read_file(lesson.root / file)) {
+      problems.push_back(
+          file + " differs from " + name + ": an author who changed the stub runs `" + command +
+          "`; if this is your own answer, all is well: verify judges the course with its stubs in place, "
+          "and `./learn reset " +
+          lesson.number() + "` puts the stub back after keeping a copy");
+    }
+  }
+  for (const auto& copy : copies) {
+    const std::string name = path_below(lesson.root, copy);
+    const std::string file = "lessons/" + lesson.name + "/" + copy.filename().string();
+    problems.push_back(name + " is too much, as there is no " + file + ": an author who removed the stub runs `rm " +
+                       name + "`; a learner gets it back with `./learn reset " + lesson.number() + "`");
+  }
+}
+
+void judge_brief(const Lesson& lesson, const lesson::InterviewBrief& brief, Problems& problems) {
+  if (brief.minutes < 5 || brief.minutes > 40) {
+    problems.push_back("interview.md gives " + std::to_string(brief.minutes) + " minutes, expected 5 to 40");
+  }
+  std::size_t length = 0;
+  for (const auto& row : lines_of(brief.text)) {
+    if (!row.empty()) ++length;
+    if (columns_of(row) > 100) problems.push_back("interview.md has a line of more than 100 characters: " + row);
+  }
+  if (length < 6 || length > 25) {
+    problems.push_back("interview.md has " + std::to_string(length) + " lines of text, expected 6 to 25");
+  }
+  for (const auto& file : lesson.stub_files()) {
+    const std::string name = fs::path(file).filename().string();
+    if (!contains(brief.text, name)) problems.push_back("interview.md does not name the file " + name);
+  }
+}
+
+void judge_interview(const Lesson& lesson, Problems& problems) {
+  try {
+    judge_brief(lesson, lesson.interview(), problems);
+    const auto questions = lesson.questions();
+    if (questions.size() < 3) {
+      problems.push_back("the interview corner has " + std::to_string(questions.size()) +
+                         " questions, expected at least 3");
+    }
+    for (const auto& question : questions) {
+      if (question.answer.empty()) problems.push_back("no answer to the question \"" + question.text + "\"");
+    }
+  } catch (const std::runtime_error& error) {
+    problems.push_back(error.what());
+  }
+}
+
+void judge_array(const std::string& name, const json& array, Problems& problems) {
+  std::size_t size = 1;
+  for (const auto& length : array.at("shape")) size *= length.get<std::size_t>();
+  if (size != array.at("data").size()) {
+    problems.push_back(name + " has " + std::to_string(array.at("data").size()) + " numbers, its shape wants " +
+                       std::to_string(size));
+  }
+  if (array.at("axes").size() != array.at("shape").size()) problems.push_back(name + " has not one letter an axis");
+}
+
+}  // namespace
+
+// --------------------------------------------------------------------------------------------------- the gate
+
+Problems judge_stub(const Lesson& lesson, const fs::path& program) {
+  Problems problems;
+  std::string stubs;
+  for (const auto& file : lesson.stub_files()) stubs += read_file(lesson.root / file);
+  // Where the learner starts from a blank class, the checks' adapter says what is not written: the first task.
+  const fs::path adapter = lesson.adapter_file();
+  const bool blank_class = fs::exists(adapter);
+  if (blank_class) stubs += read_file(adapter);
+  std::set<std::string> tasks;
+  for (const auto& task : lesson.tasks()) tasks.insert(task.id);
+  std::set<std::string> todos;
+  for (const auto& id : all_matches(stubs, std::regex(R"(// TODO\(([0-9.]+)\):)"))) todos.insert(id);
+  for (const auto& id : tasks) {
+    if (!todos.count(id))
+      problems.push_back("hints.md has the task " + id + ", but no stub says \"// TODO(" + id + "): ...\"");
+    const bool nothing_missing = contains(stubs, "// TODO(" + id + "): find the bug");
+    const bool told_by_the_first = blank_class && id != *tasks.begin();
+    const std::string call = blank_class ? "\"" + id + "\"," : "todo(\"" + id + "\")";
+    if (!nothing_missing && !told_by_the_first && !contains(stubs, call)) {
+      problems.push_back("no stub calls todo(\"" + id + "\")");
+    }
+  }
+  for (const auto& id : todos) {
+    if (!tasks.count(id)) problems.push_back("a stub has TODO(" + id + "), but hints.md has no such task");
+  }
+
+  const json report = run_checks(program);
+  for (const auto& check : report.at("checks")) {
+    const std::string name = check.at("name");
+    const std::string state = check.at("state");
+    if (state == "passed") problems.push_back("the stub passes " + name + "; it must pass no check");
+    if (state == "ended" || state == "stopped") {
+      problems.push_back("the stub does not fail in good order: " + check.at("text").get<std::string>());
+    }
+  }
+  if (!problems.empty() && report.at("passed") == report.at("total")) {
+    problems.push_back(
+        "(if this is your own answer, all is well: verify judges the course with its stubs in place, and "
+        "`./learn check " +
+        lesson.number() + "` judges you)");
+  }
+  return problems;
+}
+
+Problems judge_mistake(const Lesson& lesson, const std::string& id, const fs::path& program) {
+  Problems problems;
+  try {
+    mutate(lesson, id);
+  } catch (const std::runtime_error& error) {
+    return {error.what()};
+  }
+  const auto mistakes = lesson.mistakes();
+  const Mistake& mistake = *find_mistake(mistakes, id);
+  const json report = run_checks(program, id);
+  if (report.at("passed") == report.at("total")) return {"the mistake " + id + " passes all checks: none rejects it"};
+  if (!mistake.named) return problems;
+
+  std::string failures;
+  for (const auto& check : report.at("checks")) failures += check.at("text").get<std::string>();
+  if (!contains(failures, mistake.says)) {
+    problems.push_back("the mistake " + id + " is rejected, but no failure says \"" + mistake.says + "\"");
+  }
+  for (const auto& other : mistakes) {
+    const bool true_too = std::find(mistake.also.begin(), mistake.also.end(), other.id) != mistake.also.end();
+    if (other.id != id && !true_too && contains(failures, other.says)) {
+      problems.push_back("the mistake " + id + " is taken for " + other.id + ": a failure says \"" + other.says + "\"");
+    }
+  }
+  if (!problems.empty()) problems.push_back("what it printed:\n" + failures);
+  return problems;
+}
+
+Problems judge_golden(const Lesson& lesson) {
+  Problems problems;
+  const json golden = json::parse(read_file(lesson.golden_file()));
+  const std::string file = path_below(lesson.root, lesson.golden_file());
+  if (golden.at("lesson") != lesson.name) problems.push_back(file + " is for another lesson");
+  if (golden.at("pytorch").get<std::string>().empty()) problems.push_back(file + " does not say PyTorch's version");
+  if (golden.at("cases").empty()) problems.push_back(file + " has no case");
+
+  fs::path generator = lesson.golden_file();
+  generator.replace_extension(".py");
+  if (!fs::exists(generator))
+    problems.push_back(path_below(lesson.root, generator) + " is not there to make the values again");
+
+  std::set<std::string> catalogued;
+  for (const auto& mistake : lesson.mistakes()) catalogued.insert(mistake.id);
+  const std::string checks = read_file(lesson.checks_file());
+  std::set<std::string> told;
+  for (const auto& id : all_matches(checks, std::regex(R"(likely_mistake\("(\w+)\"\))"))) told.insert(id);
+  for (const auto& [name, one_case] : golden.at("cases").items()) {
+    if (!one_case.contains("seed")) problems.push_back(file + ": case " + name + " does not say its seed");
+    if (!contains(checks, "\"" + name + "\"")) problems.push_back(file + ": no check uses the case " + name);
+    for (const auto& [array, value] : one_case.at("arrays").items()) judge_array(name + "/" + array, value, problems);
+    for (const auto& [id, arrays] : one_case.at("mistakes").items()) {
+      told.insert(id);
+      if (!catalogued.count(id))
+        problems.push_back(file + ": case " + name + " has the mistake " + id + ", which is not catalogued");
+      for (const auto& [array, value] : arrays.items()) judge_array(name + "/" + id + "/" + array, value, problems);
+    }
+  }
+  for (const auto& mistake : lesson.mistakes()) {
+    if (mistake.named && !told.count(mistake.id)) {
+      problems.push_back("the mistake " + mistake.id + " has no value from PyTorch and no check that tells it");
+    }
+  }
+  return problems;
+}
+
+Problems judge_chapter(const Lesson& lesson) {
+  Problems problems;
+  const std::string chapter = read_file(lesson.chapter_file());
+  judge_sections(lesson, chapter, problems);
+  judge_hints(lesson, chapter, problems);
+  judge_stub_copies(lesson, problems);
+  judge_solution(lesson, problems);
+  judge_tests(lesson, problems);
+  judge_catalogue(lesson, problems);
+  judge_interview(lesson, problems);
+  append(problems, dead_links(lesson.root, lesson.chapter_file()));
+  append(problems, dead_links(lesson.root, lesson.hints_file()));
+  const fs::path notes = lesson.solution_folder() / "NOTES.md";
+  if (fs::exists(notes)) append(problems, dead_links(lesson.root, notes));
+  return problems;
+}
+
+Problems judge_house(const fs::path& root) {
+  Problems problems;
+  for (const auto& page : {root / "README.md", root / "CONTRIBUTING.md"}) append(problems, dead_links(root, page));
+  for (const auto& entry : fs::directory_iterator(root / "docs")) {
+    if (entry.path().extension() == ".md") append(problems, dead_links(root, entry.path()));
+  }
+
+  const std::string interview = read_file(root / "docs" / "interview.md");
+  for (const auto& lesson : lesson::find_lessons(root)) {
+    if (!fs::exists(lesson.chapter_file())) continue;
+    for (const auto& question : lesson.questions()) {
+      if (occurrences(interview, "[" + question.text + "](") != 1) {
+        problems.push_back("docs/interview.md should list once, as a link, the question of lesson " + lesson.number() +
+                           " \"" + question.text + "\"");
+      }
+    }
+  }
+
+  std::string checks;
+  for (const auto& lesson : lesson::find_lessons(root)) {
+    if (fs::exists(lesson.checks_file())) checks += read_file(lesson.checks_file());
+  }
+  for (const auto& name :
+       all_matches(read_file(root / "docs" / "sources.md"), std::regex(R"(\b([A-Z]\w+\.[A-Z]\w+))"))) {
+    const auto dot = name.find('.');
+    if (!contains(checks, "TEST(" + name.substr(0, dot) + ", " + name.substr(dot + 1) + ")")) {
+      problems.push_back("docs/sources.md names the check " + name + ", which no lesson has");
+    }
+  }
+
+  const std::string readme = read_file(root / "README.md");
+  const std::string lists = read_file(root / "CMakeLists.txt");
+  const json presets = json::parse(read_file(root / "CMakePresets.json"));
+  const auto has_preset = [&](const char* kind, const std::string& name) {
+    const auto& list = presets.at(kind);
+    return std::any_of(list.begin(), list.end(), [&](const json& preset) { return preset.at("name") == name; });
+  };
+  for (const auto& lesson : lesson::find_lessons(root)) {
+    if (!contains(readme, "](lessons/" + lesson.name)) {
+      problems.push_back("README.md: the curriculum table has no link to lessons/" + lesson.name);
+    }
+    if (!contains(lists, "add_lesson(" + lesson.name))
+      problems.push_back("CMakeLists.txt has no add_lesson(" + lesson.name + ")");
+    for (const char* kind : {"buildPresets", "testPresets", "workflowPresets"}) {
+      if (!has_preset(kind, "lesson-" + lesson.number())) {
+        problems.push_back("CMakePresets.json has no lesson-" + lesson.number() + " among its " + kind);
+      }
+    }
+  }
+  return problems;
+}
+
+}  // namespace attn::gate

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "lesson/lesson.hpp"
+
+/// The judge of the judge: what must hold of a lesson besides "its solution passes". Each function returns what is
+/// wrong, one sentence each; nothing wrong, nothing returned.
+namespace attn::gate {
+
+using Problems = std::vector<std::string>;
+
+/// The stub: `program` runs, fails, and passes not one check. Its TODOs are the tasks of hints.md.
+Problems judge_stub(const lesson::Lesson& lesson, const std::filesystem::path& program);
+
+/// A mistake: its `find` occurs once, and `program` (the solution with that edit, alone or to choose) is rejected by a
+/// failure that says its own sentence and no other mistake's.
+Problems judge_mistake(const lesson::Lesson& lesson, const std::string& id, const std::filesystem::path& program);
+
+/// The golden file: made by PyTorch for this lesson, every array whole, and its mistakes the catalogue's.
+Problems judge_golden(const lesson::Lesson& lesson);
+
+/// The chapter, the hints, the copies of the stubs, the sizes of the solution, the number of mistakes, the names of the
+/// checks, and every link.
+Problems judge_chapter(const lesson::Lesson& lesson);
+
+/// What holds of the course as a whole: presets and README rows for every lesson, and every link in README,
+/// CONTRIBUTING and docs/.
+Problems judge_house(const std::filesystem::path& root);
+
+}  // namespace attn::gate

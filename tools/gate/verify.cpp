@@ -1,0 +1,114 @@
+#include "gate/verify.hpp"
+
+#include <iomanip>
+#include <iostream>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <vector>
+
+#include "judge/process.hpp"
+#include "learn/machine/build.hpp"
+#include "lesson/lesson.hpp"
+
+namespace attn::gate {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Count {
+  int passed = 0;
+  int total = 0;
+  std::string text() const {
+    if (total == 0) return "none";
+    return (passed == total ? "ok " : "FAILED ") + std::to_string(passed) + "/" + std::to_string(total);
+  }
+  bool ok() const { return total > 0 && passed == total; }
+};
+
+const std::vector<std::string> columns = {"solution", "stub", "mistake", "golden", "chapter"};
+
+/// Test names are column.NN_name, or column.NN_name.more; all others belong to the course as a whole.
+using Counts = std::map<std::string, std::map<std::string, Count>>;
+
+bool print_table(const fs::path& root, const Counts& counts, std::ostream& out) {
+  bool all_ok = true;
+  out << std::left << std::setw(34) << "lesson";
+  for (const auto& column : columns) out << std::setw(14) << (column == "mistake" ? "mistakes" : column);
+  out << "\n";
+  for (const auto& lesson : lesson::find_lessons(root)) {
+    out << std::setw(34) << lesson.title();
+    const auto row = counts.find(lesson.name);
+    for (const auto& column : columns) {
+      Count count;
+      if (row != counts.end() && row->second.count(column)) count = row->second.at(column);
+      out << std::setw(14) << count.text();
+      all_ok = all_ok && count.ok();
+    }
+    out << "\n";
+  }
+  Count course;
+  if (counts.count("")) course = counts.at("").at("");
+  out << std::setw(34) << "the course itself" << course.text() << "\n\n";
+  return all_ok && course.ok();
+}
+
+}  // namespace
+
+bool summarise(const fs::path& root, const std::string& ctest_output, std::ostream& out) {
+  const std::regex result_row(R"(^ *[0-9]+/[0-9]+ Test +#[0-9]+: (\S+) \.*(.*?) +[0-9.]+ sec.*)");
+  const std::regex lesson_test("^(solution|stub|mistake|golden|chapter)\\.([0-9]{2}_[a-z0-9_]+).*");
+  std::istringstream in(ctest_output);
+  Counts counts;
+  std::string closing;
+  std::string failures;
+  bool at_end = false;
+  for (std::string row; std::getline(in, row);) {
+    std::smatch match;
+    at_end = at_end || row.find("% tests passed") != std::string::npos;
+    if (at_end) {
+      closing += row + "\n";
+    } else if (std::regex_match(row, match, result_row)) {
+      const std::string name = match[1];
+      const bool passed = match[2].str().find("Passed") != std::string::npos;
+      if (!passed) failures += row + "\n";
+      std::smatch parts;
+      const bool of_lesson = std::regex_match(name, parts, lesson_test);
+      Count& count = of_lesson ? counts[parts[2]][parts[1]] : counts[""][""];
+      ++count.total;
+      count.passed += passed ? 1 : 0;
+    } else if (row.find("  Start ") == std::string::npos && row.rfind("Test project ", 0) != 0 && !row.empty()) {
+      failures += row + "\n";
+    }
+  }
+  if (!failures.empty()) out << failures << "\n";
+  const bool all_ok = print_table(root, counts, out);
+  out << (closing.empty() ? "CTest did not come to its end\n" : closing);
+  return all_ok && closing.find("100% tests passed") != std::string::npos;
+}
+
+int verify(const fs::path& root, const std::string& preset) {
+  const fs::path folder = root / "build" / preset;
+  fs::create_directories(folder);
+  const fs::path log = folder / "verify.log";
+  std::cout << "configuring and building in " << folder.string() << " (the first time takes minutes)" << std::endl;
+  if (judge::run({"cmake", "--preset", preset}, root, log) != 0) {
+    std::cout << lesson::read_file(log) << "\nthe course could not be configured\n";
+    return 2;
+  }
+  const bool built = judge::run({"cmake", "--build", "--preset", preset, "--", "-k", "0"}, root, log) == 0;
+  if (!built) std::cout << learn::without_build_noise(lesson::read_file(log)) << "\nnot everything could be built\n\n";
+
+  std::cout << "running the tests" << std::endl;
+  const int tested = judge::run({"ctest", "--preset", preset}, root, log);
+  const bool ok = summarise(root, lesson::read_file(log), std::cout);
+  if (!built || tested != 0 || !ok) {
+    std::cout << "\nverify: a promise is broken (above: which; " << log.string() << ": all of it)\n";
+    return 1;
+  }
+  std::cout << "\nverify: every promise holds\n";
+  return 0;
+}
+
+}  // namespace attn::gate

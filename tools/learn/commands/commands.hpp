@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "learn/commands/curriculum.hpp"
+
+/// The commands that say one thing and end, for scripts and for terminals without a watch mode. Each returns the exit
+/// code.
+namespace attn::learn {
+
+constexpr int exit_passed = 0;
+constexpr int exit_failed = 1;
+constexpr int exit_not_judged = 2;
+
+int overview(Course& course);
+int list(const Course& course, bool as_json);
+
+/// @param name a lesson, empty for the current one, or "all"
+/// @param sanitized with AddressSanitizer; not noted down
+int check(Course& course, const std::string& name, bool as_json, bool sanitized);
+
+/// @param topic a lesson ("01"), a task ("01.2"), or empty for the current lesson
+int hint(Course& course, const std::string& topic, std::size_t level);
+
+int demo(const Course& course, const std::string& name, const std::vector<std::string>& arguments);
+int reset_lesson(const Course& course, const std::string& name);
+int solution(const Course& course, const std::string& name, bool beside_the_learners);
+int next(Course& course);
+
+int list_backups(const Course& course);
+int restore_backup(const Course& course, const std::string& name);
+
+/// Brings the course up to date with git, keeping what the learner wrote.
+int update(const Course& course);
+
+int stats(const Course& course);
+int version(const Course& course);
+
+}  // namespace attn::learn

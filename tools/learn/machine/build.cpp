@@ -1,0 +1,115 @@
+#include "learn/machine/build.hpp"
+
+#include <regex>
+#include <sstream>
+
+#include "judge/process.hpp"
+#include "lesson/lesson.hpp"
+
+namespace attn::learn {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Removes what is not a file from where files belong: a folder with a program's name, a pipe that would be the lock.
+void clear_the_way(const fs::path& folder, const std::string& target) {
+  for (const std::string& name :
+       {std::string("CMakeCache.txt"), std::string("build.ninja"), std::string("learn.lock"), target}) {
+    std::error_code none;
+    const auto status = fs::status(folder / name, none);
+    if (fs::exists(status) && !fs::is_regular_file(status)) fs::remove_all(folder / name);
+  }
+}
+
+/// Whether CMake's cache is there and not damaged: Ninja would configure anew without it, and without the preset.
+bool remembers_how(const fs::path& folder) {
+  const fs::path cache = folder / "CMakeCache.txt";
+  return fs::exists(cache) && lesson::read_file(cache).find("\nCMAKE_HOME_DIRECTORY:INTERNAL=") != std::string::npos;
+}
+
+}  // namespace
+
+/// One at a time in each folder: a second tool waits for the first. Without what would change the lines of Ninja that
+/// are looked for in its output.
+std::vector<std::string> build_command(const fs::path& root, const std::string& preset, const std::string& target) {
+  const std::string folder = (root / "build" / preset).string();
+  return {"env",   "-u", "CLICOLOR_FORCE", "-u",  "NINJA_STATUS", "flock", "--no-fork", folder + "/learn.lock",
+          "ninja", "-C", folder,           target};
+}
+
+BuildSteps::BuildSteps(fs::path root, std::string preset, std::string target)
+    : root_(std::move(root)), preset_(std::move(preset)), target_(std::move(target)) {
+  const fs::path folder = root_ / "build" / preset_;
+  fs::create_directories(folder);
+  clear_the_way(folder, target_);
+  step_ = fs::exists(folder / "build.ninja") && remembers_how(folder) ? Step::build : Step::configure;
+}
+
+std::vector<std::string> BuildSteps::command() const {
+  if (step_ == Step::configure) return {"cmake", "--preset", preset_};
+  if (step_ == Step::build) return build_command(root_, preset_, target_);
+  return {};
+}
+
+void BuildSteps::ended(int exit_code, const std::string& output) {
+  const bool well = exit_code == 0;
+  if (step_ == Step::build) {
+    broken_ = !well && output.find("ninja: error: ") != std::string::npos;
+    step_ = well ? Step::built : broken_ && !configured_ ? Step::configure : Step::failed;
+  } else if (well) {
+    configured_ = true;
+    step_ = Step::build;
+  } else if (forgotten_) {
+    broken_ = true;
+    step_ = Step::failed;
+  } else {  // once more from the beginning; what was compiled stays
+    forgotten_ = true;
+    fs::remove(root_ / "build" / preset_ / "CMakeCache.txt");
+  }
+}
+
+std::string BuildSteps::complaint(const std::string& output) const {
+  if (broken_) return output + "\nThe build is broken (above: why). This begins it anew: rm -rf build/" + preset_;
+  const std::string says = without_build_noise(output);
+  return says.empty() ? output : says;
+}
+
+Built build(const fs::path& root, const std::string& preset, const std::string& target) {
+  BuildSteps steps(root, preset, target);
+  const fs::path log = root / "build" / preset / ("build-" + target + ".log");
+  while (!steps.command().empty()) {
+    const int exit_code = judge::run(steps.command(), root, log);
+    steps.ended(exit_code, lesson::read_file(log));
+  }
+  const std::string output = lesson::read_file(log);
+  return {steps.ok(), steps.ok() ? without_build_noise(output) : steps.complaint(output)};
+}
+
+std::string without_build_noise(const std::string& output) {
+  std::istringstream in(output);
+  std::string kept;
+  bool command_follows = false;
+  for (std::string row; std::getline(in, row);) {
+    if (row.rfind("ERROR: ld.so: object ", 0) == 0) continue;  // every program says so of a wrong LD_PRELOAD
+    const bool is_command = command_follows;
+    command_follows = row.rfind("FAILED: ", 0) == 0;
+    const bool is_progress = row.rfind("[", 0) == 0 && row.find("] ") != std::string::npos &&
+                             row.find_first_not_of("[0123456789/") == row.find("] ");
+    const bool is_of_cmake = row.rfind("-- ", 0) == 0;  // it configures again when the course was updated
+    if (is_command || command_follows || is_progress || is_of_cmake || row.rfind("ninja: ", 0) == 0) continue;
+    kept += row + "\n";
+  }
+  return kept;
+}
+
+std::string advice_on_linking(const std::string& output) {
+  static const std::regex found_twice("(?:duplicate symbol: |multiple definition of [`'])([^\n']+)");
+  std::smatch match;
+  if (!std::regex_search(output, match, found_twice)) return {};
+  if (match[1] == "main") return "your file has a main(), and the checks have their own: remove yours";
+  return match[1].str() + " is defined twice, by you and by the course: give yours another name, or put it into an " +
+         "unnamed namespace (namespace { ... })";
+}
+
+}  // namespace attn::learn

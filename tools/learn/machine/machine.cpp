@@ -1,0 +1,87 @@
+#include "learn/machine/machine.hpp"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace attn::learn {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::vector<FileSystem> file_systems = {
+    {0xEF53, "ext4", true},          {0x58465342, "XFS", true},     {0x9123683E, "btrfs", true},
+    {0xF2F52010, "F2FS", true},      {0x2FC12FC1, "ZFS", true},     {0x01021994, "tmpfs", true},
+    {0x794C7630, "overlayfs", true}, {0x6969, "NFS", false},        {0xFF534D42, "CIFS", false},
+    {0xFE534D42, "SMB", false},      {0x517B, "SMB", false},        {0x01021997, "9p", false},
+    {0x65735546, "FUSE", false},     {0x786F4256, "vboxsf", false}, {0xBACBACBC, "vmhgfs", false},
+    {0x00C36400, "Ceph", false},     {0x5346414F, "AFS", false},    {0x0BD00BD0, "Lustre", false}};
+
+/// What another system calls one of Debian's packages: a column of tools/packages.txt; Debian's name if it has no row.
+std::string name_elsewhere(const std::string& package, std::size_t column) {
+  std::ifstream in(ATTN_PACKAGES);
+  for (std::string row; std::getline(in, row);) {
+    std::istringstream columns(row);
+    const std::vector<std::string> names{std::istream_iterator<std::string>(columns), {}};
+    if (names.size() > column && names.front() == package) return names[column];
+  }
+  return package;
+}
+
+}  // namespace
+
+std::string environment(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
+  return value == nullptr ? "" : value;
+}
+
+fs::path find_program(const std::string& name) {
+  const auto runs = [](const fs::path& file) {
+    std::error_code unreadable;
+    return fs::is_regular_file(file, unreadable) && faccessat(AT_FDCWD, file.c_str(), X_OK, AT_EACCESS) == 0;
+  };
+  if (name.find('/') != std::string::npos) return runs(name) ? name : "";
+  std::istringstream folders(environment("PATH"));
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (runs(fs::path(folder) / name)) return fs::path(folder) / name;
+  }
+  return {};
+}
+
+std::string install(const std::string& package) {
+  if (!find_program("apt-get").empty()) return as_root("apt-get install " + package);
+  if (!find_program("dnf").empty()) return as_root("dnf install " + name_elsewhere(package, 1));
+  if (!find_program("pacman").empty()) return as_root("pacman -S --needed " + name_elsewhere(package, 2));
+  return "with this system's package manager, install what Debian calls " + package;
+}
+
+std::string as_root(const std::string& line) {
+  if (geteuid() == 0) return line;
+  return find_program("sudo").empty() ? "su -c '" + line + "'" : "sudo " + line;
+}
+
+FileSystem file_system_of(const fs::path& folder) {
+  struct statfs status {};
+  if (statfs(folder.c_str(), &status) != 0) return {0, "an unknown file system", true};
+  const auto magic = static_cast<unsigned long>(status.f_type) & 0xFFFFFFFF;
+  for (const auto& known : file_systems) {
+    if (known.magic == magic) return known;
+  }
+  return {magic, "a local file system", true};
+}
+
+bool is_writable(const fs::path& path) { return faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0; }
+
+std::size_t terminal_columns() {
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0U;
+}
+
+}  // namespace attn::learn

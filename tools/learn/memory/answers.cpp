@@ -1,0 +1,288 @@
+#include "learn/memory/answers.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <stdexcept>
+#include <system_error>
+#include <tuple>
+
+namespace attn::learn {
+
+namespace fs = std::filesystem;
+using lesson::Lesson;
+using lesson::read_file;
+
+namespace {
+
+constexpr std::uintmax_t most_bytes = 64 * 1024;  ///< of an answer: ten times the longest of the solutions
+
+fs::path backup_folder(const fs::path& root) { return root / ".learn" / "backup"; }
+
+/// The learner's files as they are, without what an editor leaves while it is open (a link to nowhere).
+std::vector<std::string> files_of(const Lesson& lesson) {
+  std::vector<std::string> files = lesson.stub_files();
+  const auto gone = [&](const std::string& file) { return !fs::is_regular_file(lesson.root / file); };
+  files.erase(std::remove_if(files.begin(), files.end(), gone), files.end());
+  return files;
+}
+
+/// Why the tool cannot work with an answer: the end of a sentence; empty when it can, or when nothing is there.
+std::string why_unusable(const fs::path& file) {
+  std::error_code missing;
+  const auto status = fs::status(file, missing);
+  if (!fs::exists(status)) return {};
+  if (!fs::is_regular_file(status)) {
+    return "is a folder, a pipe or a device, and not a file: move it away, and ./learn reset puts the stub back.";
+  }
+  const auto size = fs::file_size(file, missing);
+  if (size <= most_bytes) return {};
+  return "has " + std::to_string(size) + " bytes, and an answer may have " + std::to_string(most_bytes) + ".";
+}
+
+// ----------------------------------------------------------------------------------------- names of backups
+
+/// "2026-11-21_15-04-05_reset_01", and for the second one in that second "2026-11-21_15-04-05-2_reset_01": so the
+/// order of the copies is known.
+struct Name {
+  std::string time;
+  int place = 1;  ///< among those of the same second
+  std::string why;
+  std::string of;
+
+  std::string text() const { return time + (place > 1 ? "-" + std::to_string(place) : "") + "_" + why + "_" + of; }
+};
+
+constexpr const char* of_letters = "abcdefghijklmnopqrstuvwxyz0123456789.";  ///< "01", "all"
+
+/// @return false when it is no name that we give to a backup.
+bool parse_name(const std::string& text, Name& name) {
+  int part[6] = {};
+  int time_end = 0;
+  std::sscanf(text.c_str(), "%4d-%2d-%2d_%2d-%2d-%2d%n", part, part + 1, part + 2, part + 3, part + 4, part + 5,
+              &time_end);
+  if (time_end != static_cast<int>(std::string("2026-11-21_15-04-05").size())) return false;
+  const std::string rest = text.substr(static_cast<std::size_t>(time_end));  // "_reset_01" or "-2_reset_01"
+  const auto why_begin = rest.find('_') + 1;
+  const auto why_end = rest.find('_', why_begin);
+  if (why_begin == 0 || why_end == std::string::npos || why_end == why_begin) return false;
+  name = {text.substr(0, static_cast<std::size_t>(time_end)), 1, rest.substr(why_begin, why_end - why_begin),
+          rest.substr(why_end + 1)};
+  std::sscanf(rest.c_str(), "-%6d", &name.place);
+  const bool known_why =
+      name.why == "reset" || name.why == "interview" || name.why == "restore" || name.why == "update";
+  const bool odd = name.of.empty() || name.of.find_first_not_of(of_letters) != std::string::npos;
+  return known_why && !odd && name.text() == text;  // and not otherwise written
+}
+
+/// The files in a backup, and nothing that only leads to a file elsewhere.
+std::vector<std::string> files_below(const fs::path& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (fs::is_regular_file(entry.symlink_status())) files.push_back(entry.path().lexically_relative(folder).string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<Name> names_of_backups(const fs::path& root) {
+  std::vector<Name> names;
+  std::error_code none_yet;
+  for (const auto& entry : fs::directory_iterator(backup_folder(root), none_yet)) {
+    Name name;
+    if (fs::is_directory(entry.symlink_status()) && parse_name(entry.path().filename().string(), name)) {
+      names.push_back(name);
+    }
+  }
+  std::sort(names.begin(), names.end(), [](const Name& a, const Name& b) {
+    return std::tie(a.time, a.place, a.why, a.of) > std::tie(b.time, b.place, b.why, b.of);
+  });
+  return names;
+}
+
+/// The one backup that is meant.
+Name find_backup(const fs::path& root, const std::string& wanted) {
+  std::vector<Name> found;
+  std::string known;
+  for (const Name& name : names_of_backups(root)) {
+    if (name.text() == wanted) return name;
+    if (name.text().rfind(wanted, 0) == 0) found.push_back(name);
+    known += "\n  " + name.text();
+  }
+  if (found.size() == 1) return found.front();
+  if (known.empty()) throw std::invalid_argument("there is no backup \"" + wanted + "\": none was made yet");
+  throw std::invalid_argument((found.empty() ? "there is no backup" : "several backups begin with") + (" \"" + wanted) +
+                              "\"; name one of these:" + known);
+}
+
+bool leads_upwards(const fs::path& path) {
+  return path.empty() || path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
+}
+
+[[noreturn]] void refuse_outside(const fs::path& root, const std::string& file) {
+  throw std::invalid_argument(file + " leads out of the course's folder " + root.string());
+}
+
+/// The file itself may be the learner's own link to where the answers are kept. Its folder has to be the course's.
+void check_in_course(const fs::path& root, const std::string& file) {
+  const fs::path folder = fs::weakly_canonical((root / file).parent_path());
+  if (leads_upwards(folder.lexically_relative(fs::canonical(root)))) refuse_outside(root, file);
+}
+
+void copy_synced(const fs::path& from, const fs::path& to) {
+  std::error_code failed;
+  fs::create_directories(to.parent_path(), failed);
+  if (!failed) fs::copy_file(from, to, failed);
+  if (failed) throw std::runtime_error("cannot copy " + from.string() + " to " + to.string() + ": " + failed.message());
+  sync_to_disk(to);
+}
+
+/// Gives a finished copy its name, which is new: a folder with files in it is never replaced by rename.
+std::string name_copy(const fs::path& root, const fs::path& copy, const std::string& why, const std::string& of) {
+  const fs::path folder = backup_folder(root);
+  Name name{time_for_a_name(std::time(nullptr)), 1, why, of};
+  for (const Name& other : names_of_backups(root)) {
+    if (other.time == name.time) name.place = std::max(name.place, other.place + 1);
+  }
+  while (rename(copy.c_str(), (folder / name.text()).c_str()) != 0) {
+    if (errno != ENOTEMPTY && errno != EEXIST) {
+      throw std::runtime_error("cannot write " + (folder / name.text()).string() + ": " +
+                               std::generic_category().message(errno));
+    }
+    ++name.place;
+  }
+  return name.text();
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------------ stubs
+
+std::vector<std::string> given_files(const Lesson& lesson) {
+  std::vector<std::string> files;
+  std::error_code none;
+  for (const auto& stub : fs::directory_iterator(lesson.stub_folder(), none)) {
+    files.push_back(lesson.room + "/" + lesson.name + "/" + stub.path().filename().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<std::string> missing_files(const Lesson& lesson) {
+  std::vector<std::string> missing;
+  for (const auto& file : given_files(lesson)) {
+    if (!fs::exists(lesson.root / file)) missing.push_back(file);
+  }
+  return missing;
+}
+
+std::vector<std::string> unusable_files(const Lesson& lesson) {
+  std::vector<std::string> sentences;
+  for (const auto& file : missing_files(lesson)) {
+    sentences.push_back(file + " is missing. ./learn reset " + lesson.number() +
+                        " puts back what it began as (in the watch mode: r); ./learn backups lists older copies.");
+  }
+  for (const auto& file : lesson.stub_files()) {
+    const std::string reason = why_unusable(lesson.root / file);
+    if (!reason.empty()) sentences.push_back(file + " " + reason);
+  }
+  return sentences;
+}
+
+std::string read_answer(const Lesson& lesson, const std::string& file) {
+  const std::string reason = why_unusable(lesson.root / file);
+  if (!reason.empty()) throw std::runtime_error(file + " " + reason);
+  return read_file(lesson.root / file);
+}
+
+bool edited(const Lesson& lesson) {
+  if (!missing_files(lesson).empty()) return true;
+  const auto files = files_of(lesson);
+  return std::any_of(files.begin(), files.end(), [&](const std::string& file) {
+    const fs::path stub = lesson.stub_of(file);
+    return !fs::exists(stub) || read_file(stub) != read_file(lesson.root / file);
+  });
+}
+
+std::string fingerprint(const Lesson& lesson) {
+  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+  const auto add = [&](const std::string& text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+    hash *= 1099511628211u;  // a byte of zero: where one text ends and the next begins
+  };
+  for (const auto& file : files_of(lesson)) {
+    add(file);
+    add(read_file(lesson.root / file));
+  }
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+// ---------------------------------------------------------------------------------------------------- backups
+
+std::string keep_copy(const fs::path& root, const std::vector<std::string>& files, const std::string& why,
+                      const std::string& of) {
+  const fs::path copy = backup_folder(root) / (".new-" + std::to_string(getpid()));
+  fs::remove_all(copy);  // of a tool that was killed
+  remove_leftovers(backup_folder(root), ".new-");
+  try {
+    for (const auto& file : files) {
+      if (leads_upwards(file)) refuse_outside(root, file);
+      if (fs::exists(root / file)) copy_synced(root / file, copy / file);
+    }
+    if (!fs::exists(copy)) return {};
+    for (const auto& entry : fs::recursive_directory_iterator(copy)) {
+      if (entry.is_directory()) sync_to_disk(entry.path());
+    }
+    sync_to_disk(copy);
+    const std::string name = name_copy(root, copy, why, of);
+    for (const fs::path& folder : {backup_folder(root), root / ".learn", root}) sync_to_disk(folder);
+    return name;
+  } catch (const std::exception&) {
+    std::error_code ignored;
+    fs::remove_all(copy, ignored);
+    throw;
+  }
+}
+
+std::vector<Backup> backups(const fs::path& root) {
+  std::vector<Backup> all;
+  for (const Name& name : names_of_backups(root)) {
+    std::string when = name.time;
+    when[10] = ' ';
+    when[13] = when[16] = ':';
+    all.push_back({name.text(), when, name.why, files_below(backup_folder(root) / name.text())});
+  }
+  return all;
+}
+
+std::string restore(const fs::path& root, const std::string& name) {
+  const Name backup = find_backup(root, name);
+  const fs::path folder = backup_folder(root) / backup.text();
+  const auto files = files_below(folder);
+  for (const auto& file : files) check_in_course(root, file);  // all of them, before anything is replaced
+  const std::string copy = keep_copy(root, files, "restore", backup.of);
+  for (const auto& file : files) {
+    fs::create_directories((root / file).parent_path());
+    replace_file(root / file, read_file(folder / file));
+  }
+  return copy;
+}
+
+std::string reset(const Lesson& lesson) {
+  std::vector<std::string> changed;
+  for (const auto& file : given_files(lesson)) {
+    const fs::path answer = lesson.root / file;
+    if (!fs::exists(answer) || read_file(answer) != read_file(lesson.stub_of(file))) changed.push_back(file);
+  }
+  const std::string copy = keep_copy(lesson.root, changed, "reset", lesson.number());
+  for (const auto& file : changed) replace_file(lesson.root / file, read_file(lesson.stub_of(file)));
+  return copy;
+}
+
+}  // namespace attn::learn

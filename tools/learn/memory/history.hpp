@@ -1,0 +1,37 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "learn/memory/state.hpp"
+
+/// What can be told from the past: pure functions on the state.
+namespace attn::learn {
+
+/// Days of work in a row that end today, or yesterday while there is still time.
+int days_in_a_row(const std::set<std::string>& days, Day today);
+
+/// The interviews on one lesson.
+struct Tries {
+  int attempts = 0;
+  int passed = 0;
+  double best_minutes = 0;  ///< of those that passed; 0 when none did
+  std::string best_on;      ///< the day of that one
+};
+Tries interviews_of(const State& state, const std::string& lesson);
+
+/// The grade that an interview is worth as a repetition (SM-2's scale): 5 passed in time with one check, 4 in time, 3
+/// late; 2 and 1 for an attempt that did not pass, by whether half of the checks did.
+int grade_of(const InterviewRecord& interview, double share_of_checks);
+
+/// The cards that are due, questions before lessons (those take longer).
+std::vector<std::string> due_cards(const State& state, Day today);
+
+/// The day on which the next card is due, as a text; empty when there is none.
+std::string next_due(const State& state);
+
+/// "12.4 minutes".
+std::string minutes_text(double minutes);
+
+}  // namespace attn::learn

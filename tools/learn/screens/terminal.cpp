@@ -1,0 +1,351 @@
+#include "learn/screens/terminal.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include "lesson/text.hpp"
+
+namespace attn::learn {
+
+namespace {
+
+// Escape sequences that every terminal of the last forty years knows (ECMA-48).
+constexpr const char* red = "\x1b[1;31m";
+constexpr const char* green = "\x1b[32m";
+constexpr const char* yellow = "\x1b[33m";
+constexpr const char* bold = "\x1b[1m";
+constexpr const char* usual = "\x1b[0m";
+constexpr const char* home = "\x1b[H";
+constexpr const char* clear_screen = "\x1b[2J";
+constexpr const char* clear_line = "\x1b[K";
+constexpr const char* hide_cursor = "\x1b[?25l";
+constexpr const char* show_cursor = "\x1b[?25h";
+constexpr const char* keep_cursor = "\x1b[s";
+constexpr const char* restore_cursor = "\x1b[u";
+
+constexpr int ctrl_z = 26;
+constexpr int rest_of_a_key_ms = 25;  // an arrow is Esc and more; over a slow line the rest comes later
+
+termios usual_mode;
+volatile std::sig_atomic_t taken = 0;
+volatile std::sig_atomic_t to_redraw = 0;
+volatile std::sig_atomic_t to_suspend = 0;
+volatile std::sig_atomic_t continued = 0;
+bool cursor_hidden = false;
+
+/// Gives the terminal back before the program dies of a signal.
+void die(int signal) {
+  if (taken != 0) {
+    tcsetattr(STDIN_FILENO, TCSANOW, &usual_mode);
+    if (cursor_hidden) {
+      (void)!::write(STDOUT_FILENO, show_cursor, std::strlen(show_cursor));
+      (void)!::write(STDOUT_FILENO, "\n", 1);
+    }
+  }
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+void note_redraw(int) { to_redraw = 1; }
+void note_suspend(int) { to_suspend = 1; }
+void note_continued(int) { to_redraw = continued = 1; }
+
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  sigaction(signal, &action, nullptr);  // without SA_RESTART: poll() returns
+}
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+bool begins_with(const std::string& text, const char* beginning) { return text.rfind(beginning, 0) == 0; }
+
+/// The colour of a line, also of the rows it is broken into; nullptr for the usual one. It only repeats what the words
+/// say.
+const char* colour_of(const std::string& line) {
+  const auto text = line.find_first_not_of(' ');
+  if (text == std::string::npos) return nullptr;
+  const std::string rest = line.substr(text, 12);
+  if (begins_with(rest, "✗ ") || begins_with(rest, "FAILED ")) return red;
+  if (begins_with(rest, "✓ ") || begins_with(rest, "passed ")) return green;
+  return begins_with(rest, "likely ") ? yellow : nullptr;
+}
+
+std::string painted(const char* colour, const std::string& row) {
+  return colour == nullptr || row.empty() ? row : colour + row + usual;
+}
+
+int width_of_terminal() {
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+/// A row of the screen.
+struct Row {
+  std::string text;
+  const char* colour = nullptr;
+};
+
+/// The lines that there is room for, from line `first` on if there are enough, and how many follow.
+/// @return the line that is first now
+std::size_t cut_to(std::size_t room, std::size_t first, int columns, std::vector<Row>& lines) {
+  const std::size_t begin = lines.size() > room ? std::min(first, lines.size() - room) : 0;
+  lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(begin));
+  if (lines.size() > room) {
+    const auto hidden = lines.size() - room + 1;
+    lines.resize(room - 1);
+    const std::string how_many = "... " + counted(static_cast<int>(hidden), "more line") + " (arrow down)";
+    lines.push_back({wrapped(how_many, columns).front()});
+  }
+  lines.resize(room);
+  return begin;
+}
+
+std::string spelled(const Style& style, const std::string& text) {
+  return style.ascii ? in_ascii(text) : style.words ? in_words(text) : text;
+}
+
+}  // namespace
+
+Style Style::of_output(bool asked_plain) {
+  Style style;
+  const char* terminal = std::getenv("TERM");
+  const bool dumb = terminal != nullptr && std::strcmp(terminal, "dumb") == 0;
+  style.words = asked_plain || is_set("NO_COLOR");
+  style.plain = style.words || dumb || isatty(STDOUT_FILENO) == 0;
+  for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    if (!is_set(variable)) continue;
+    const std::string locale = std::getenv(variable);
+    const auto says = [&](const char* part) { return locale.find(part) != std::string::npos; };
+    style.ascii = !says("UTF-8") && !says("utf-8") && !says("utf8") && !says("UTF8");
+    break;
+  }
+  if (isatty(STDOUT_FILENO) != 0) style.columns = width_of_terminal();
+  return style;
+}
+
+std::string Style::operator()(const std::string& text) const {
+  const std::string in_style = spelled(*this, text);
+  if (columns == 0) return in_style;
+  std::string lines;
+  for (const auto& line : lines_of(in_style)) {
+    const char* const colour = plain ? nullptr : colour_of(line);
+    for (const auto& row : line.empty() ? std::vector<std::string>{""} : wrapped(line, columns)) {
+      lines += painted(colour, row) + "\n";
+    }
+  }
+  if (!lines.empty() && text.back() != '\n') lines.pop_back();
+  return lines;
+}
+
+Terminal::Terminal(bool plain) : style_(Style::of_output(plain)) {
+  handle(SIGWINCH, note_redraw);
+  handle(SIGCONT, note_continued);
+  handle(SIGTSTP, note_suspend);
+  for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGQUIT}) handle(signal, die);
+  measure();
+  take();
+}
+
+Terminal::~Terminal() { give_back(); }
+
+bool Terminal::available() { return isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0; }
+
+void Terminal::measure() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return;
+  if (size.ws_row > 0) rows_ = size.ws_row;
+  if (size.ws_col > 0) style_.columns = size.ws_col;
+}
+
+void Terminal::set_mode() const {
+  termios mode = usual_mode;
+  mode.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG);  // keys as they come, Ctrl-C among them
+  mode.c_iflag &= ~static_cast<tcflag_t>(IXON | ICRNL);
+  mode.c_cc[VMIN] = 1;
+  mode.c_cc[VTIME] = 0;
+  tcsetattr(STDIN_FILENO, TCSANOW, &mode);
+}
+
+void Terminal::take() {
+  tcgetattr(STDIN_FILENO, &usual_mode);
+  set_mode();
+  cursor_hidden = !style_.plain;
+  taken = 1;
+  last_.clear();
+  if (!style_.plain) write(std::string(hide_cursor) + home + clear_screen);
+}
+
+void Terminal::give_back() {
+  if (taken == 0) return;
+  taken = 0;
+  tcsetattr(STDIN_FILENO, TCSANOW, &usual_mode);
+  if (!style_.plain) write(std::string(show_cursor) + "\n");
+}
+
+void Terminal::write(const std::string& text) const {
+  for (std::size_t written = 0; written < text.size();) {
+    const ssize_t n = ::write(STDOUT_FILENO, text.data() + written, text.size() - written);
+    if (n < 0 && errno != EINTR && errno != EAGAIN) return;
+    written += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+  }
+}
+
+Key Terminal::wait(std::chrono::milliseconds most, const std::vector<int>& fds) {
+  if (pending_.empty()) {
+    std::vector<pollfd> waiting = {{STDIN_FILENO, POLLIN, 0}};
+    for (const int fd : fds) waiting.push_back({fd, POLLIN, 0});
+    const int ready = poll(waiting.data(), waiting.size(), static_cast<int>(most.count()));
+    if (to_suspend != 0) return keys::suspend;
+    if (to_redraw != 0) {
+      if (continued != 0) set_mode();  // a shell may have had the terminal meanwhile
+      to_redraw = continued = 0;
+      measure();
+      last_.clear();
+      return keys::redraw;
+    }
+    if (ready <= 0 || waiting[0].revents == 0) return keys::none;
+    char bytes[64];
+    ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+    if (n < 0 && errno == EINTR) return keys::none;
+    if (n <= 0) return keys::closed;
+    pending_.assign(bytes, static_cast<std::size_t>(n));
+    if (pending_ == "\x1b" && poll(waiting.data(), 1, rest_of_a_key_ms) > 0) {
+      n = read(STDIN_FILENO, bytes, sizeof bytes);
+      pending_.append(bytes, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    }
+  }
+  static const std::pair<const char*, Key> sequences[] = {
+      {"\x1b[A", keys::up},       {"\x1bOA", keys::up},         {"\x1b[B", keys::down}, {"\x1bOB", keys::down},
+      {"\x1b[5~", keys::page_up}, {"\x1b[6~", keys::page_down}, {"\x1b[H", keys::home}, {"\x1bOH", keys::home},
+      {"\x1b[1~", keys::home},    {"\x1b[7~", keys::home},      {"\x1b[F", keys::end},  {"\x1bOF", keys::end},
+      {"\x1b[4~", keys::end},     {"\x1b[8~", keys::end}};
+  for (const auto& [sequence, known] : sequences) {
+    if (!begins_with(pending_, sequence)) continue;
+    pending_.erase(0, std::strlen(sequence));
+    return known;
+  }
+  const auto first = static_cast<unsigned char>(pending_.front());
+  const bool other_sequence = begins_with(pending_, "\x1b[") || begins_with(pending_, "\x1bO");
+  if (other_sequence || first >= 0x80) {  // some other key: not one of ours
+    pending_.clear();
+    return keys::none;
+  }
+  pending_.erase(0, 1);
+  if (first == ctrl_z) return keys::suspend;
+  if (first == '\n') return keys::enter;
+  return static_cast<Key>(first >= 'A' && first <= 'Z' ? first - 'A' + 'a' : first);
+}
+
+void Terminal::suspend() {
+  give_back();
+  handle(SIGTSTP, SIG_DFL);
+  kill(0, SIGTSTP);  // as the terminal would: the whole job, and nothing where no shell is there to go on with it
+  handle(SIGTSTP, note_suspend);
+  to_suspend = 0;
+  measure();
+  take();
+}
+
+std::optional<int> Terminal::scrolled(Key pressed, int first) const {
+  switch (pressed) {
+    case keys::up: return first - 1;
+    case keys::down: return first + 1;
+    case keys::page_up: return first - page_;
+    case keys::page_down:
+    case ' ': return first + page_;
+    case keys::home: return 0;
+    case keys::end: return std::numeric_limits<int>::max();
+    default: return {};
+  }
+}
+
+int Terminal::show(const std::vector<std::string>& header, const std::vector<std::string>& body,
+                   const std::vector<std::string>& footer, int first) {
+  const auto fitted = [this](const std::vector<std::string>& part) {
+    std::vector<Row> rows;
+    for (const auto& line : part) {
+      const std::string text = spelled(style_, line);
+      const char* const colour = colour_of(text);
+      if (text.empty()) rows.push_back({""});
+      for (const auto& row : wrapped(text, columns())) rows.push_back({row, colour});
+    }
+    return rows;
+  };
+  auto top = fitted(header);
+  auto middle = fitted(body);
+  auto bottom = fitted(footer);
+  std::size_t begin = 0;
+  if (!style_.plain) {
+    constexpr std::size_t least = 3;
+    const auto rows = static_cast<std::size_t>(std::max(rows_, 4));
+    while (bottom.size() > 1 && top.size() + bottom.size() + least > rows) bottom.erase(bottom.begin());  // keys stay
+    while (top.size() > 1 && top.size() + bottom.size() + least > rows) top.pop_back();
+    const auto room = std::max<std::size_t>(1, rows - std::min(rows, top.size() + bottom.size()));
+    begin = cut_to(room, static_cast<std::size_t>(std::max(first, 0)), columns(), middle);
+    page_ = static_cast<int>(std::max<std::size_t>(2, room)) - 1;
+  }
+
+  std::string text;
+  for (const auto* part : {&top, &middle, &bottom}) {
+    for (const auto& [row, colour] : *part) {
+      if (style_.plain) {
+        text += row + "\n";
+      } else {  // cleared first: behind a line as wide as the screen, that would take its last character
+        text += (text.empty() ? "" : "\r\n") + std::string(clear_line) +
+                (part == &top ? bold + row + usual : painted(colour, row));
+      }
+    }
+  }
+  if (text != last_) write(style_.plain ? text + "\n" : home + text);
+  last_ = text;
+  return static_cast<int>(begin);
+}
+
+void Terminal::show_in_corner(const std::string& text) {
+  if (style_.plain) return;
+  const int column = std::max(1, columns() - columns_of(text));
+  write(keep_cursor + std::string("\x1b[1;") + std::to_string(column) + "H " + text + restore_cursor);
+}
+
+int Terminal::lend(const std::vector<std::string>& command, const std::string& directory) {
+  give_back();
+  std::vector<char*> argv;
+  for (const auto& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  handle(SIGINT, SIG_IGN);  // Ctrl-C in there is not for us
+  handle(SIGQUIT, SIG_IGN);
+  handle(SIGTSTP, SIG_DFL);  // but Ctrl-Z is: the shell waits for us
+  const pid_t child = fork();
+  if (child == 0) {
+    handle(SIGINT, SIG_DFL);
+    handle(SIGQUIT, SIG_DFL);
+    if (chdir(directory.c_str()) == 0) execvp(argv[0], argv.data());
+    _exit(127);
+  }
+  int status = 0;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  handle(SIGINT, die);
+  handle(SIGQUIT, die);
+  handle(SIGTSTP, note_suspend);
+  measure();
+  take();
+  return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 127;
+}
+
+}  // namespace attn::learn

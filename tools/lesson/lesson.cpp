@@ -1,0 +1,252 @@
+#include "lesson/lesson.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+
+namespace attn::lesson {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool begins_with(const std::string& text, const std::string& beginning) { return text.rfind(beginning, 0) == 0; }
+
+std::string trimmed(const std::string& text) {
+  const auto begin = text.find_first_not_of(" \n");
+  if (begin == std::string::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \n") - begin + 1);
+}
+
+/// What stands below "## heading", up to the next heading of its kind; empty when there is no such section.
+std::string section_of(const std::string& markdown, const std::string& heading) {
+  const std::string whole_line = "\n## " + heading + "\n";
+  const auto at = markdown.find(whole_line);
+  if (at == std::string::npos) return {};
+  const auto begin = at + whole_line.size();
+  return markdown.substr(begin, markdown.find("\n## ", begin - 1) - begin);
+}
+
+/// Takes the text up to `mark`, and the mark, off the beginning of `rest`.
+/// @throws std::runtime_error when there is no such mark.
+std::string take_until(const std::string& mark, std::string& rest) {
+  const auto end = rest.find(mark);
+  if (end == std::string::npos) throw std::runtime_error("a question has no " + mark);
+  const std::string text = trimmed(rest.substr(0, end));
+  rest.erase(0, end + mark.size());
+  return text;
+}
+
+}  // namespace
+
+std::string camel_case(const std::string& snake) {
+  std::string camel;
+  bool upper = true;
+  for (const char c : snake) {
+    if (c == '_') {
+      upper = true;
+    } else {
+      camel += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+      upper = false;
+    }
+  }
+  return camel;
+}
+
+std::string Lesson::number() const { return name.substr(0, name.find('_')); }
+
+std::string Lesson::title() const { return number() + " " + name.substr(name.find('_') + 1); }
+
+std::vector<std::string> Lesson::stub_files() const {
+  std::vector<std::string> files;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(root / room / name, missing)) {
+    const auto extension = entry.path().extension();
+    if (extension == ".cpp" || extension == ".hpp") {
+      files.push_back(room + "/" + name + "/" + entry.path().filename().string());
+    }
+  }
+  const auto first_task = [this](const std::string& file) {
+    const auto tasks = tasks_in(file);
+    return tasks.empty() ? "~" : tasks.front();
+  };
+  std::sort(files.begin(), files.end());
+  std::stable_sort(files.begin(), files.end(),
+                   [&](const std::string& a, const std::string& b) { return first_task(a) < first_task(b); });
+  return files;
+}
+
+std::string Lesson::judged_file(const std::string& suite) const {
+  const auto files = stub_files();
+  for (const auto& file : files) {
+    const std::string concept_name = camel_case(fs::path(file).stem().string());
+    if (begins_with(suite, concept_name) || begins_with(concept_name, suite)) return file;
+  }
+  return files.size() == 1 ? files.front() : room + "/" + name;
+}
+
+fs::path Lesson::stub_of(const std::string& file) const { return stub_folder() / fs::path(file).filename(); }
+
+int Lesson::count_checks() const {
+  std::istringstream in(read_file(checks_file()));
+  int count = 0;
+  for (std::string row; std::getline(in, row);) count += begins_with(row, "TEST(") ? 1 : 0;
+  return count;
+}
+
+std::vector<std::string> Lesson::tasks_in(const std::string& file) const {
+  std::vector<std::string> ids;
+  const fs::path stub = stub_of(file);
+  if (!fs::is_regular_file(stub)) return ids;
+  const std::string text = read_file(stub);
+  const std::string mark = "TODO(";
+  for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
+    const auto begin = at + mark.size();
+    ids.push_back(text.substr(begin, text.find(')', begin) - begin));
+  }
+  return ids;
+}
+
+std::string Lesson::subject() const {
+  std::ifstream in(chapter_file());
+  std::string heading;
+  std::getline(in, heading);
+  const std::string number_ends = " · ";  // "# 01 · Self-attention"
+  const auto end = heading.find(number_ends);
+  return end == std::string::npos ? heading : heading.substr(end + number_ends.size());
+}
+
+std::vector<Task> Lesson::tasks() const {
+  std::vector<Task> tasks;
+  std::istringstream in(read_file(hints_file()));
+  for (std::string row; std::getline(in, row);) {
+    if (begins_with(row, "## " + number() + ".")) {
+      const auto id_end = row.find(' ', 3);
+      tasks.push_back({row.substr(3, id_end - 3), row.substr(std::min(id_end, row.size() - 1) + 1), {}});
+    } else if (begins_with(row, "### ")) {
+      if (tasks.empty())
+        throw std::runtime_error(hints_file().string() + ": a level before the first \"## NN.n task\"");
+      tasks.back().levels.emplace_back();
+    } else if (!tasks.empty() && !tasks.back().levels.empty()) {
+      tasks.back().levels.back() += row + "\n";
+    }
+  }
+  for (Task& task : tasks) {
+    for (std::string& level : task.levels) level = trimmed(level);
+  }
+  return tasks;
+}
+
+std::vector<Mistake> Lesson::mistakes() const {
+  std::vector<Mistake> mistakes;
+  try {
+    const auto catalogue = read_json(mistakes_file());
+    for (const auto& entry : catalogue.at("mistakes")) {
+      mistakes.push_back({entry.at("id"), entry.at("says"), entry.at("file"), entry.at("find"), entry.at("replace"),
+                          entry.value("also", std::vector<std::string>{}), entry.value("named", true),
+                          entry.value("why", ""), entry.value("alone", false)});
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw std::runtime_error(mistakes_file().string() + ": " + error.what());
+  }
+  return mistakes;
+}
+
+std::vector<std::string> Lesson::goals() const {
+  std::vector<std::string> goals;
+  std::istringstream in(section_of(read_file(chapter_file()), "What you will be able to do"));
+  for (std::string row; std::getline(in, row);) {
+    if (begins_with(row, "- ")) {
+      goals.push_back(trimmed(row.substr(2)));
+    } else if (begins_with(row, "  ") && !goals.empty()) {
+      goals.back() += " " + trimmed(row);
+    }
+  }
+  return goals;
+}
+
+std::vector<Question> Lesson::questions() const {
+  const std::string opening = "<summary>";
+  std::vector<Question> questions;
+  std::string corner = section_of(read_file(chapter_file()), "Interview corner");
+  try {
+    for (auto at = corner.find(opening); at != std::string::npos; at = corner.find(opening)) {
+      corner.erase(0, at + opening.size());
+      const std::string text = take_until("</summary>", corner);
+      questions.push_back({text, take_until("</details>", corner)});
+    }
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(chapter_file().string() + ": in the interview corner " + error.what());
+  }
+  return questions;
+}
+
+InterviewBrief Lesson::interview() const {
+  const std::string all = read_file(interview_file());
+  const std::string heading = all.substr(0, all.find('\n'));
+  const std::string after_mark = heading.substr(std::min<std::size_t>(2, heading.size()));
+  const int minutes = static_cast<int>(std::strtol(after_mark.c_str(), nullptr, 10));
+  if (heading != "# " + std::to_string(minutes) + " minutes") {
+    throw std::runtime_error(interview_file().string() + ": the first line is \"" + heading +
+                             "\", expected a heading like \"# 15 minutes\"");
+  }
+  return {minutes, trimmed(all.substr(heading.size()))};
+}
+
+Lesson lesson_of(const fs::path& file) {
+  const fs::path folder = file.parent_path();
+  return {folder.parent_path().parent_path(), folder.filename().string()};
+}
+
+std::vector<Lesson> find_lessons(const fs::path& root) {
+  std::vector<Lesson> lessons;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(root / "lessons", missing)) {
+    const std::string name = entry.path().filename().string();
+    const auto is_digit = [&](std::size_t at) { return std::isdigit(static_cast<unsigned char>(name[at])) != 0; };
+    const bool named_like_one = name.size() > 3 && is_digit(0) && is_digit(1) && name[2] == '_';
+    if (entry.is_directory() && named_like_one) lessons.push_back({root, name});
+  }
+  std::sort(lessons.begin(), lessons.end(), [](const Lesson& a, const Lesson& b) { return a.name < b.name; });
+  return lessons;
+}
+
+Lesson find_lesson(const fs::path& root, const std::string& wanted) {
+  std::string known;
+  for (const Lesson& lesson : find_lessons(root)) {
+    const std::string number = lesson.number();
+    const std::string short_name = lesson.name.substr(lesson.name.find('_') + 1);
+    if (wanted == lesson.name || wanted == number || wanted == short_name || "0" + wanted == number) return lesson;
+    known += "\n  " + lesson.title();
+  }
+  throw std::invalid_argument("there is no lesson \"" + wanted + "\"; name one by its number:" + known);
+}
+
+nlohmann::json read_json(const fs::path& file) {
+  try {
+    const std::string text = read_file(file);
+    // From pointers: code that reads from a std::string the linker may take from a file that is not optimised.
+    return nlohmann::json::parse(text.data(), text.data() + text.size());
+  } catch (const nlohmann::json::exception& error) {
+    throw std::runtime_error(file.string() + ": " + error.what());
+  }
+}
+
+std::string read_file(const fs::path& file) {
+  std::error_code missing;
+  const bool there = fs::exists(file, missing);
+  if (there && !fs::is_regular_file(file)) {  // a pipe would wait for a writer
+    throw std::runtime_error("cannot read " + file.string() + ": it is a folder, a pipe or a device");
+  }
+  std::ifstream in(file);
+  if (!in) throw std::runtime_error("cannot read " + file.string());
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+}  // namespace attn::lesson

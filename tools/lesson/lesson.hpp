@@ -1,0 +1,122 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+/// What the course knows about its lessons: read from the lessons themselves, so that nothing is listed twice. Used by
+/// the command-line tool and by the main of every lesson's checks.
+namespace attn::lesson {
+
+/// A well-known wrong answer: an entry of tests/NN_name/mistakes.json.
+struct Mistake {
+  std::string id;
+  std::string says;               ///< one sentence to the learner
+  std::string file;               ///< of the solution
+  std::string find;               ///< occurs there exactly once
+  std::string replace;            ///< makes the mistake
+  std::vector<std::string> also;  ///< ids of other mistakes whose sentences are true of this one too
+  bool named = true;              ///< false: values alone cannot tell it; `why` says why
+  std::string why;
+  bool alone = false;  ///< true: the edit is not within one function's body, and the mistake is a program of its own
+};
+
+/// One task of a lesson and its hints, from hints.md.
+struct Task {
+  std::string id;  ///< "01.2"
+  std::string title;
+  std::vector<std::string> levels;  ///< a question, the idea, almost the line
+};
+
+/// A question of a chapter's interview corner, with the answer that is folded away there.
+struct Question {
+  std::string text;
+  std::string answer;
+};
+
+/// What an interviewer says who gives the lesson's task, from interview.md.
+struct InterviewBrief {
+  int minutes;  ///< what a prepared person needs for a good try
+  std::string text;
+};
+
+/// Where the pieces of one lesson are, and what is in them.
+struct Lesson {
+  std::filesystem::path root;    ///< the course's folder
+  std::string name;              ///< "01_self_attention_v1"
+  std::string room = "lessons";  ///< below which folder of the course the learner writes; another one in an interview
+
+  std::string number() const;  ///< "01"
+  std::string title() const;   ///< "01 self_attention_v1"
+
+  std::filesystem::path folder() const { return root / "lessons" / name; }
+  std::filesystem::path solution_folder() const { return root / "solutions" / name; }
+  std::filesystem::path chapter_file() const { return folder() / "README.md"; }
+  std::filesystem::path hints_file() const { return folder() / "hints.md"; }
+  std::filesystem::path interview_file() const { return folder() / "interview.md"; }
+  std::filesystem::path test_folder() const { return root / "tests" / name; }
+  std::filesystem::path checks_file() const { return test_folder() / "checks.cpp"; }
+  std::filesystem::path golden_file() const { return test_folder() / "golden.json"; }
+  std::filesystem::path mistakes_file() const { return test_folder() / "mistakes.json"; }
+  std::filesystem::path adapter_file() const { return test_folder() / "adapter.cpp"; }  ///< of a blank class only
+  std::filesystem::path stub_folder() const { return test_folder() / "stub"; }
+
+  /// The pristine stub that one of the learner's files began as.
+  std::filesystem::path stub_of(const std::string& file) const;
+
+  /// The files that the learner edits, in order, as the learner sees them ("lessons/00_warm_up/linear.cpp").
+  std::vector<std::string> stub_files() const;
+
+  /// The ids of the tasks in one of these files, as its stub names them.
+  std::vector<std::string> tasks_in(const std::string& file) const;
+
+  /// How many checks the lesson has.
+  /// @throws std::runtime_error naming the file of the checks when it cannot be read.
+  int count_checks() const;
+
+  /// The file that a suite of checks judges: the stub whose name in CamelCase begins the suite's name or is begun by
+  /// it, or the lesson's only stub, or else the lesson's folder.
+  std::string judged_file(const std::string& suite) const;
+
+  /// The chapter's first heading, without the number.
+  std::string subject() const;
+
+  /// @throws std::runtime_error naming the file when it cannot be read or is not as it should be.
+  std::vector<Task> tasks() const;
+  std::vector<Mistake> mistakes() const;
+
+  /// The bullets of the chapter's "What you will be able to do", each as one line.
+  /// @throws std::runtime_error naming the file when it cannot be read.
+  std::vector<std::string> goals() const;
+
+  /// The questions of the chapter's interview corner; none when it has no such section.
+  /// @throws std::runtime_error naming the file when it cannot be read, or when a question is not closed.
+  std::vector<Question> questions() const;
+
+  /// @throws std::runtime_error naming the file when it cannot be read, or does not begin with its minutes.
+  InterviewBrief interview() const;
+};
+
+/// @param file in the lesson's folder of tests: .../tests/NN_name/checks.cpp
+Lesson lesson_of(const std::filesystem::path& file);
+
+/// All lessons of a course, by number.
+std::vector<Lesson> find_lessons(const std::filesystem::path& root);
+
+/// A lesson by "1", "01", "self_attention_v1" or "01_self_attention_v1".
+/// @throws std::invalid_argument naming what was asked for and which lessons there are.
+Lesson find_lesson(const std::filesystem::path& root, const std::string& wanted);
+
+/// "SplitHeads" for "split_heads".
+std::string camel_case(const std::string& snake);
+
+/// A JSON file.
+/// @throws std::runtime_error naming the file when it cannot be read or is no JSON.
+nlohmann::json read_json(const std::filesystem::path& file);
+
+/// The whole of a text file.
+/// @throws std::runtime_error naming the file.
+std::string read_file(const std::filesystem::path& file);
+
+}  // namespace attn::lesson

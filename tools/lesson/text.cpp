@@ -1,0 +1,299 @@
+#include "lesson/text.hpp"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+namespace attn {
+
+namespace {
+
+/// A character: its bytes in the text, and the columns it takes.
+struct Character {
+  std::string_view bytes;
+  char32_t code = 0;
+  int columns = 1;
+};
+
+int width_of(char32_t code) {
+  if (code < 0x300) return 1;
+  static constexpr std::pair<char32_t, char32_t> none[] = {{0x300, 0x36F}, {0x200B, 0x200F}, {0xFE00, 0xFE0F}};
+  static constexpr std::pair<char32_t, char32_t> two[] = {{0x1100, 0x115F}, {0x2E80, 0xA4CF},   {0xAC00, 0xD7A3},
+                                                          {0xF900, 0xFAFF}, {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},
+                                                          {0xFFE0, 0xFFE6}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}};
+  const auto within = [code](const auto& range) { return code >= range.first && code <= range.second; };
+  if (std::any_of(std::begin(none), std::end(none), within)) return 0;
+  return std::any_of(std::begin(two), std::end(two), within) ? 2 : 1;
+}
+
+/// The character at a place in a text; a byte that is not UTF-8 is one of its own.
+Character character_at(const std::string& text, std::size_t at) {
+  const auto first = static_cast<unsigned char>(text[at]);
+  std::size_t length = first < 0x80 ? 1 : (first >> 5) == 6 ? 2 : (first >> 4) == 14 ? 3 : (first >> 3) == 30 ? 4 : 1;
+  if (at + length > text.size()) length = 1;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((static_cast<unsigned char>(text[at + i]) >> 6) != 2) length = 1;
+  }
+  char32_t code = length == 1 ? first : first & (0x7Fu >> length);
+  for (std::size_t i = 1; i < length; ++i) code = (code << 6) | (static_cast<unsigned char>(text[at + i]) & 0x3Fu);
+  return {std::string_view(text).substr(at, length), code, width_of(code)};
+}
+
+/// The characters of a text, which has to live as long as they do.
+std::vector<Character> characters(const std::string& text) {
+  std::vector<Character> all;
+  all.reserve(text.size());
+  for (std::size_t at = 0; at < text.size(); at += all.back().bytes.size()) all.push_back(character_at(text, at));
+  return all;
+}
+
+std::string first_columns(const std::string& text, int columns) {
+  std::size_t end = 0;
+  while (end < text.size()) {
+    const auto character = character_at(text, end);
+    columns -= character.columns;
+    if (columns < 0) break;
+    end += character.bytes.size();
+  }
+  return text.substr(0, end);
+}
+
+/// As it can be shown without moving the cursor or changing colours, whatever a learner's code or program wrote: tabs
+/// become spaces, and what is no character a question mark.
+std::string harmless(const std::string& line) {
+  constexpr int tab = 8;
+  std::string shown;
+  int column = 0;
+  for (const auto& character : characters(line)) {
+    if (character.code == '\r') continue;  // lines as Windows ends them
+    if (character.code == '\t') {
+      const int spaces = tab - column % tab;
+      shown.append(static_cast<std::size_t>(spaces), ' ');
+      column += spaces;
+      continue;
+    }
+    const bool control = character.code < 0x20 || (character.code >= 0x7F && character.code < 0xA0);
+    const bool no_character = character.bytes.size() == 1 && character.code >= 0x80;
+    shown += control || no_character ? std::string_view("?") : character.bytes;
+    column += character.columns;
+  }
+  return shown;
+}
+
+/// Where the text of a line begins: behind its label, if it has one, or behind its indent.
+int text_column(const std::string& line, int columns) {
+  const auto indent = line.find_first_not_of(' ');
+  if (indent == std::string::npos) return 0;
+  const auto label_end = line.find(' ', indent);
+  if (label_end != std::string::npos && line.compare(label_end, 2, "  ") == 0) {
+    const auto begin = line.find_first_not_of(' ', label_end);
+    if (begin != std::string::npos && columns_of(line.substr(0, begin)) <= columns / 3) {
+      return columns_of(line.substr(0, begin));
+    }
+  }
+  const bool listed = line.compare(indent, 2, "- ") == 0;
+  return std::min(static_cast<int>(indent) + (listed ? 2 : 0), columns / 2);
+}
+
+/// Appends a line in rows of at most `columns` columns, 2 or more. A row ends before a space that is at least `least`
+/// columns in, or else wherever it is full; all but the first begin `indent` columns in. Every row takes at least one
+/// character that is not its indentation, so this ends, in time linear in the line.
+void add_rows(const std::string& line, int columns, int indent, int least, std::vector<std::string>& rows) {
+  if (columns_of(line) <= columns) {
+    rows.push_back(line);
+    return;
+  }
+  const auto all = characters(line);
+  const auto is_space = [&](std::size_t at) { return at < all.size() && all[at].code == ' '; };
+  const auto skip_spaces = [&](std::size_t at) {
+    while (is_space(at)) ++at;
+    return at;
+  };
+  const int deepest = std::min(columns / 2, columns - 2);  // leaves room for the widest character
+  std::size_t begin = skip_spaces(0);
+  if (begin == all.size()) rows.emplace_back();  // nothing but spaces
+  int column = static_cast<int>(std::min(begin, static_cast<std::size_t>(deepest)));
+  while (begin < all.size()) {
+    std::string row(static_cast<std::size_t>(column), ' ');
+    column += all[begin].columns;
+    std::size_t end = begin + 1;
+    std::size_t space = 0;  // the last one to break at
+    for (; end < all.size() && column + all[end].columns <= columns; ++end) {
+      if (is_space(end) && column >= least) space = end;
+      column += all[end].columns;
+    }
+    if (end < all.size() && !is_space(end) && space != 0) end = space;
+    for (; begin < end; ++begin) row += all[begin].bytes;
+    rows.push_back(row);
+    begin = skip_spaces(end);
+    column = std::min(indent, deepest);
+  }
+}
+
+/// One line, broken.
+void wrap_line(const std::string& line, int columns, std::vector<std::string>& out) {
+  const int indent = text_column(line, columns);
+  add_rows(line, columns, indent, indent + 1, out);
+}
+
+/// Which lines of two texts belong together: a longest common subsequence. None where that would take too long: a file
+/// of so many lines is not an answer to compare.
+std::vector<std::pair<int, int>> common_lines(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  constexpr std::size_t most_cells = 4'000'000;  // 16 MB, some hundredths of a second
+  if (a.size() * b.size() > most_cells) return {};
+  std::vector<std::vector<int>> longest(a.size() + 1, std::vector<int>(b.size() + 1, 0));
+  for (std::size_t i = a.size(); i-- > 0;) {
+    for (std::size_t j = b.size(); j-- > 0;) {
+      longest[i][j] = a[i] == b[j] ? longest[i + 1][j + 1] + 1 : std::max(longest[i + 1][j], longest[i][j + 1]);
+    }
+  }
+  std::vector<std::pair<int, int>> pairs;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    if (a[i] == b[j]) {
+      pairs.emplace_back(i++, j++);
+    } else if (longest[i + 1][j] >= longest[i][j + 1]) {
+      ++i;
+    } else {
+      ++j;
+    }
+  }
+  return pairs;
+}
+
+/// Code that is too wide for its half goes on in the next row, further in.
+std::vector<std::string> cell(const std::string& line, int columns) {
+  const auto indent = static_cast<int>(std::min(line.find_first_not_of(' '), line.size()));
+  std::vector<std::string> rows;
+  add_rows(line, columns, indent + 2, columns / 2, rows);
+  return rows;
+}
+
+}  // namespace
+
+int columns_of(const std::string& text) {
+  int columns = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto character = character_at(text, at);
+    columns += character.columns;
+    at += character.bytes.size();
+  }
+  return columns;
+}
+
+std::string padded(const std::string& text, int columns) {
+  const std::string kept = first_columns(text, columns);
+  return kept + std::string(static_cast<std::size_t>(std::max(0, columns - columns_of(kept))), ' ');
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<std::string> paragraphs_of(const std::string& markdown) {
+  std::vector<std::string> lines;
+  bool in_code = false;
+  bool in_prose = false;  // the line before, and so one that may be joined
+  for (const auto& line : lines_of(markdown)) {
+    if (line.rfind("```", 0) == 0) {
+      in_code = !in_code;
+      in_prose = false;
+      continue;
+    }
+    const bool blank = line.find_first_not_of(' ') == std::string::npos;
+    const bool listed = line.rfind("- ", 0) == 0 || line.rfind("| ", 0) == 0;
+    if (in_prose && !blank && !listed) {
+      lines.back() += " " + line.substr(line.find_first_not_of(' '));
+    } else {
+      lines.push_back(line);
+    }
+    in_prose = !in_code && !blank && line.rfind("| ", 0) != 0;
+  }
+  return lines;
+}
+
+std::vector<std::string> wrapped(const std::string& text, int columns) {
+  std::vector<std::string> out;
+  for (const auto& line : lines_of(text)) wrap_line(harmless(line), std::max(columns, 2), out);
+  return out;
+}
+
+std::string in_words(const std::string& text) {
+  std::string words;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text.compare(at, 4, "✗ ") == 0) {
+      words += "FAILED ";
+      at += 4;
+    } else if (text.compare(at, 4, "✓ ") == 0) {
+      words += "passed ";
+      at += 4;
+    } else {
+      words += text[at++];
+    }
+  }
+  return words;
+}
+
+std::string in_ascii(const std::string& text) {
+  static const std::map<std::string_view, std::string_view> spellings = {
+      {"·", "-"},   {"√", "sqrt "}, {"ᵀ", "^T"}, {"−", "-"},   {"²", "^2"}, {"³", "^3"}, {"⁹", "^9"}, {"…", "..."},
+      {"∞", "inf"}, {"→", "->"},    {"≠", "!="}, {"±", "+-"},  {"≤", "<="}, {"≥", ">="}, {"≈", "~"},  {"×", "x"},
+      {"▸", ">"},   {"–", "-"},     {"—", "-"},  {"‘", "'"},   {"’", "'"},  {"“", "\""}, {"”", "\""}, {"ä", "ae"},
+      {"ö", "oe"},  {"ü", "ue"},    {"é", "e"},  {"Σ", "sum"}, {"∑", "sum"}};
+  const std::string words = in_words(text);
+  std::string ascii;
+  for (const auto& character : characters(words)) {
+    const auto spelling = spellings.find(character.bytes);
+    if (spelling != spellings.end()) {
+      ascii += spelling->second;
+    } else {
+      ascii += character.code < 0x80 ? character.bytes : std::string_view("?");
+    }
+  }
+  return ascii;
+}
+
+std::string bar(int done, int of, int columns) {
+  const int inside = std::max(1, columns - 2);
+  const int filled = of > 0 ? done * inside / of : 0;
+  return "[" + std::string(static_cast<std::size_t>(filled), '#') +
+         std::string(static_cast<std::size_t>(inside - filled), '.') + "]";
+}
+
+std::vector<std::string> side_by_side(const std::string& left, const std::string& right, int columns) {
+  const int half = std::max(2, (columns - 3) / 2);
+  const auto a = lines_of(left);
+  const auto b = lines_of(right);
+  std::vector<std::string> rows;
+  const auto add = [&](const std::string* one, const char* mark, const std::string* other) {
+    const auto cells = cell(one == nullptr ? "" : harmless(*one), half);
+    const auto others = cell(other == nullptr ? "" : harmless(*other), half);
+    for (std::size_t i = 0; i < std::max(cells.size(), others.size()); ++i) {
+      const std::string l = i < cells.size() ? cells[i] : "";
+      rows.push_back(padded(l, half) + " " + mark + " " + (i < others.size() ? others[i] : ""));
+    }
+  };
+  auto pairs = common_lines(a, b);
+  pairs.emplace_back(a.size(), b.size());
+  std::size_t i = 0;
+  std::size_t j = 0;
+  for (const auto& [next_i, next_j] : pairs) {
+    const auto end_i = static_cast<std::size_t>(next_i);
+    const auto end_j = static_cast<std::size_t>(next_j);
+    while (i < end_i && j < end_j) add(&a[i++], "|", &b[j++]);
+    while (i < end_i) add(&a[i++], "<", nullptr);
+    while (j < end_j) add(nullptr, ">", &b[j++]);
+    if (i < a.size()) add(&a[i++], " ", &b[j++]);
+  }
+  return rows;
+}
+
+std::string counted(int number, const std::string& thing) {
+  return std::to_string(number) + " " + thing + (number == 1 ? "" : "s");
+}
+
+}  // namespace attn

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+/// Text as it stands in a terminal: measured in columns, not in bytes. All text is UTF-8.
+namespace attn {
+
+/// How many columns it takes: a Chinese character two, a combining mark none.
+int columns_of(const std::string& text);
+
+/// The beginning that fits, with spaces behind it up to the width.
+std::string padded(const std::string& text, int columns);
+
+/// The lines of a text, without their newlines.
+std::vector<std::string> lines_of(const std::string& text);
+
+/// The lines of Markdown as they are shown: the lines of a paragraph joined, so that they can be wrapped to any width;
+/// code, tables and lists as they stand; no code fences.
+std::vector<std::string> paragraphs_of(const std::string& markdown);
+
+/// Lines broken between words where they are too wide; what follows a break stands under the text, or, in a line that
+/// begins with a label ("  likely  ..."), under what the label is about. A word that is too wide is cut. Tabs become
+/// spaces; control characters and bytes that are not valid UTF-8, question marks. No row is wider than `columns`, or 2.
+std::vector<std::string> wrapped(const std::string& text, int columns);
+
+/// The same without a meaning that only a symbol carries: "✗ " becomes "FAILED ", "✓ " becomes "passed ".
+std::string in_words(const std::string& text);
+
+/// The same in ASCII, for terminals that know nothing else, and in words: "√D" becomes "sqrt D". What has no such
+/// spelling becomes a question mark.
+std::string in_ascii(const std::string& text);
+
+/// "[######....]" of so many columns, brackets included.
+std::string bar(int done, int of, int columns);
+
+/// Two texts beside each other, equal lines in one row. Between them stands "|" where they differ, "<" or ">" where
+/// only one has the line. Tabs and control characters as in wrapped(). No row is wider than `columns`, or 7. Lines of
+/// texts that are far longer than an answer are not matched.
+std::vector<std::string> side_by_side(const std::string& left, const std::string& right, int columns);
+
+/// "12 minutes", "1 minute".
+std::string counted(int number, const std::string& thing);
+
+}  // namespace attn

@@ -1,0 +1,476 @@
+// Nothing of what a learner wrote gets lost: copies before anything is replaced, whole files, at any moment.
+#include "learn/memory/answers.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "lesson/lesson.hpp"
+#include "scratch.hpp"
+
+namespace attn::learn {
+namespace {
+
+namespace fs = std::filesystem;
+using lesson::read_file;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+using ::testing::Throws;
+using ::testing::ThrowsMessage;
+
+const std::string one = "lessons/01_lesson/one.cpp";
+const std::string two = "lessons/01_lesson/two.hpp";
+
+/// A course with one lesson of two stubs.
+struct Course {
+  Course() {
+    for (const auto& file : {one, two}) {
+      put(root() / file, stub);
+      put(lesson().stub_of(file), stub);
+    }
+    put(root() / "lessons/01_lesson/README.md", "# 01 · A lesson\n");
+  }
+  fs::path root() const { return scratch.path(); }
+  lesson::Lesson lesson() const { return {root(), "01_lesson"}; }
+  void write(const std::string& file, const std::string& text) const { put(root() / file, text); }
+  std::string read(const std::string& file) const { return read_file(root() / file); }
+  std::string kept(const std::string& name, const std::string& file) const {
+    return read(".learn/backup/" + name + "/" + file);
+  }
+
+  const std::string stub = "todo(\"01.1\");\n";
+  Scratch scratch;
+};
+
+std::vector<std::string> names(const fs::path& root) {
+  std::vector<std::string> all;
+  for (const auto& backup : backups(root)) all.push_back(backup.name);
+  return all;
+}
+
+// ------------------------------------------------------------------------------------------------------ stubs
+
+TEST(Stub, IsKeptInTheTests) {
+  const Course course;
+  EXPECT_EQ(course.lesson().stub_of(one), course.root() / "tests/01_lesson/stub/one.cpp");
+}
+
+TEST(Edited, IsFalseForStubs) { EXPECT_FALSE(edited(Course().lesson())); }
+
+TEST(Edited, IsTrueForAChangedStub) {
+  const Course course;
+  course.write(two, course.stub + "\n");
+  EXPECT_TRUE(edited(course.lesson()));
+}
+
+TEST(Edited, IsTrueForAFileThatTheLearnerAdded) {
+  const Course course;
+  course.write("lessons/01_lesson/mine.cpp", "");
+  EXPECT_TRUE(edited(course.lesson()));
+}
+
+TEST(Edited, SeesAFileThatIsGone) {
+  const Course course;
+  fs::remove(course.root() / one);
+  EXPECT_THAT(missing_files(course.lesson()), ElementsAre(one));
+  EXPECT_TRUE(edited(course.lesson()));
+}
+
+TEST(Edited, SeesNothingInAnEditorsLock) {
+  const Course course;
+  fs::create_symlink("learner@machine.42:1", course.root() / "lessons/01_lesson/.#one.cpp");
+  EXPECT_FALSE(edited(course.lesson()));
+}
+
+TEST(Fingerprint, ChangesWithTheLearnersFiles) {
+  const Course course;
+  const std::string before = fingerprint(course.lesson());
+  EXPECT_THAT(before, MatchesRegex("[0-9a-f]{16}"));
+  course.write(one, "a");
+  course.write(two, "b");
+  const std::string written = fingerprint(course.lesson());
+  EXPECT_NE(written, before);
+  course.write(one, "b");
+  course.write(two, "a");
+  EXPECT_NE(fingerprint(course.lesson()), written) << "what stands where counts";
+  course.write(one, "a");
+  course.write(two, "b");
+  EXPECT_EQ(fingerprint(course.lesson()), written);
+}
+
+TEST(Fingerprint, IgnoresTheChapter) {
+  const Course course;
+  const std::string before = fingerprint(course.lesson());
+  course.write("lessons/01_lesson/README.md", "# 01 · Improved\n");
+  EXPECT_EQ(fingerprint(course.lesson()), before);
+}
+
+TEST(Fingerprint, IsTheSameInEveryBuild) {
+  const Course course;
+  course.write(one, "a");
+  course.write(two, "b");
+  EXPECT_EQ(fingerprint(course.lesson()), "a1803fe2ba83649b");  // FNV-1a, computed with Python
+}
+
+// ----------------------------------------------------------------------------------------------------- copies
+
+TEST(KeepCopy, KeepsTheFilesInTheirTree) {
+  const Course course;
+  course.write(one, std::string("my answer\0with a byte of zero", 29));
+  course.write("learn", "#!/bin/sh\n");
+  fs::permissions(course.root() / "learn", fs::perms(0750));
+  const std::string name = keep_copy(course.root(), {one, "learn"}, "update", "2.1");
+  EXPECT_THAT(name, MatchesRegex("[0-9-]{10}_[0-9-]{8}_update_2.1"));
+  EXPECT_EQ(course.kept(name, one), course.read(one));
+  EXPECT_EQ(fs::status(course.root() / ".learn/backup" / name / "learn").permissions(), fs::perms(0750));
+
+  const auto all = backups(course.root());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].name, name);
+  EXPECT_EQ(all[0].when,
+            name.substr(0, 10) + " " + name.substr(11, 2) + ":" + name.substr(14, 2) + ":" + name.substr(17, 2));
+  EXPECT_EQ(all[0].why, "update");
+  EXPECT_THAT(all[0].files, ElementsAre("learn", one));
+}
+
+TEST(KeepCopy, LeavesOutWhatIsNotThere) {
+  const Course course;
+  const std::string name = keep_copy(course.root(), {"lessons/01_lesson/gone.cpp", one}, "reset", "01");
+  ASSERT_THAT(backups(course.root()), SizeIs(1));
+  EXPECT_THAT(backups(course.root())[0].files, ElementsAre(one));
+}
+
+TEST(KeepCopy, MakesNothingOfNothing) {
+  const Course course;
+  EXPECT_EQ(keep_copy(course.root(), {"lessons/01_lesson/gone.cpp"}, "reset", "01"), "");
+  EXPECT_EQ(keep_copy(course.root(), {}, "reset", "01"), "");
+  EXPECT_THAT(backups(course.root()), IsEmpty());
+}
+
+TEST(KeepCopy, GivesEveryCopyANameAndKnowsTheNewest) {
+  const Course course;
+  std::vector<std::string> made;
+  for (int i = 0; i < 12; ++i) {  // several in a second, whose names would not sort: reset, interview, 2, 10
+    made.push_back(keep_copy(course.root(), {one}, i % 2 == 0 ? "reset" : "interview", "01"));
+  }
+  std::reverse(made.begin(), made.end());
+  EXPECT_EQ(names(course.root()), made);
+}
+
+TEST(KeepCopy, CopiesWhatALinkLeadsTo) {
+  const Course course;
+  course.write("elsewhere.cpp", "my answer");
+  fs::remove(course.root() / one);
+  fs::create_symlink("../../elsewhere.cpp", course.root() / one);
+  const std::string name = keep_copy(course.root(), {one}, "reset", "01");
+  EXPECT_EQ(course.kept(name, one), "my answer");
+  EXPECT_FALSE(fs::is_symlink(course.root() / ".learn/backup" / name / one));
+}
+
+TEST(KeepCopy, RefusesFilesOutsideOfTheCourse) {
+  const Course course;
+  for (const std::string file : {"../outside", "/etc/hostname", "lessons/../../outside", ""}) {
+    EXPECT_THAT([&] { keep_copy(course.root(), {file}, "reset", "01"); },
+                ThrowsMessage<std::invalid_argument>(StartsWith(file + " leads out of the course's folder")));
+  }
+}
+
+TEST(KeepCopy, NamesTheFileThatCannotBeCopied) {
+  const Course course;
+  fs::create_directories(course.root() / "folder");
+  EXPECT_THAT(
+      [&] {
+        keep_copy(course.root(), {one, "folder"}, "reset", "01");
+      },
+      ThrowsMessage<std::runtime_error>(HasSubstr((course.root() / "folder").string())));
+  EXPECT_THAT(backups(course.root()), IsEmpty());
+  EXPECT_TRUE(fs::is_empty(course.root() / ".learn/backup")) << "nothing half made is left";
+}
+
+TEST(Backups, AreOnlyWhatIsWhole) {
+  const Course course;
+  const std::string name = keep_copy(course.root(), {one}, "reset", "01");
+  course.write(".learn/backup/.new-123/" + one, "half");
+  course.write(".learn/backup/notes/" + one, "of the learner's own");
+  course.write(".learn/backup/2026-11-21_15-04-05_reset_01", "a file");
+  course.write(".learn/backup/2026-11-21_15-04-05-1_reset_01/" + one, "a name that we never give");
+  course.write(".learn/backup/2026-11-21_15-04-05_mine_01/" + one, "a reason that we never give");
+  course.write(".learn/backup/2026-11-21_15-04-05_reset_\x1b[31m/" + one, "an escape sequence");
+  EXPECT_THAT(names(course.root()), ElementsAre(name));
+}
+
+// ---------------------------------------------------------------------------------------------- reset, restore
+
+TEST(Reset, PutsTheStubsBackAndKeepsACopy) {
+  const Course course;
+  course.write(one, "my answer");
+  const std::string name = reset(course.lesson());
+  EXPECT_THAT(name, MatchesRegex("[0-9-]{10}_[0-9-]{8}_reset_01"));
+  EXPECT_FALSE(edited(course.lesson()));
+  EXPECT_EQ(course.kept(name, one), "my answer");
+  EXPECT_THAT(backups(course.root())[0].files, ElementsAre(one)) << "what was a stub already needs no copy";
+}
+
+TEST(Reset, DoesNothingToStubs) {
+  const Course course;
+  EXPECT_EQ(reset(course.lesson()), "");
+  EXPECT_FALSE(fs::exists(course.root() / ".learn"));
+}
+
+TEST(Reset, BringsAMissingStubBack) {
+  const Course course;
+  fs::remove(course.root() / one);
+  EXPECT_EQ(reset(course.lesson()), "");
+  EXPECT_EQ(course.read(one), course.stub);
+}
+
+TEST(Reset, LeavesAloneWhatTheLearnerAdded) {
+  const Course course;
+  course.write(one, "my answer");
+  course.write("lessons/01_lesson/mine.cpp", "my own");
+  reset(course.lesson());
+  EXPECT_EQ(course.read("lessons/01_lesson/mine.cpp"), "my own");
+}
+
+TEST(Reset, ReplacesNothingWhenNoCopyCanBeMade) {
+  const Course course;
+  course.write(one, "my answer");
+  course.write(".learn", "not a folder");
+  EXPECT_THAT([&] { reset(course.lesson()); }, Throws<std::runtime_error>());
+  EXPECT_EQ(course.read(one), "my answer");
+}
+
+TEST(Reset, ReplacesNothingWhenTheDiskIsFull) {
+  const Course course;
+  const std::string answer(100, 'a');
+  course.write(one, answer);
+  EXPECT_TRUE(ended_well(start_child([&] {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit room_for_a_few_bytes = {50, 50};
+    setrlimit(RLIMIT_FSIZE, &room_for_a_few_bytes);
+    EXPECT_THAT([&] { reset(course.lesson()); }, ThrowsMessage<std::runtime_error>(HasSubstr(one)));
+    return !::testing::Test::HasFailure();
+  })));
+  EXPECT_EQ(course.read(one), answer);
+  EXPECT_THAT(backups(course.root()), IsEmpty());
+}
+
+TEST(Restore, PutsTheFilesBackAndKeepsACopyOfWhatItReplaces) {
+  const Course course;
+  course.write(one, "my first answer");
+  const std::string first = reset(course.lesson());
+  course.write(one, "my second answer");
+  const std::string second = restore(course.root(), first);
+  EXPECT_EQ(course.read(one), "my first answer");
+  EXPECT_EQ(course.kept(second, one), "my second answer");
+  EXPECT_THAT(second, MatchesRegex(".*_restore_01"));
+  EXPECT_THAT(names(course.root()), ElementsAre(second, first));
+  EXPECT_EQ(course.kept(first, one), "my first answer") << "a backup stays";
+}
+
+TEST(Restore, BringsBackWhatIsGone) {
+  const Course course;
+  course.write(one, "my answer");
+  const std::string name = reset(course.lesson());
+  fs::remove_all(course.root() / "lessons");
+  EXPECT_EQ(restore(course.root(), name), "");
+  EXPECT_EQ(course.read(one), "my answer");
+}
+
+TEST(Restore, TakesTheBeginningOfAName) {
+  const Course course;
+  course.write(".learn/backup/2026-11-20_10-00-00_reset_01/" + one, "of the 20th");
+  course.write(".learn/backup/2026-11-21_10-00-00_reset_01/" + one, "of the 21st");
+  course.write(".learn/backup/2026-11-21_10-00-00_reset_011/" + one, "of another lesson");
+  restore(course.root(), "2026-11-20");
+  EXPECT_EQ(course.read(one), "of the 20th");
+  restore(course.root(), "2026-11-21_10-00-00_reset_01");
+  EXPECT_EQ(course.read(one), "of the 21st") << "a whole name is not the beginning of another";
+}
+
+TEST(Restore, SaysWhichBackupsThereAre) {
+  const Course course;
+  EXPECT_THAT([&] { restore(course.root(), "2026"); },
+              ThrowsMessage<std::invalid_argument>(HasSubstr("none was made")));
+  course.write(".learn/backup/2026-11-20_10-00-00_reset_01/" + one, "");
+  course.write(".learn/backup/2026-11-21_10-00-00_reset_01/" + one, "");
+  const auto both = AllOf(HasSubstr("\n  2026-11-20_10-00-00_reset_01"), HasSubstr("\n  2026-11-21_10-00-00_reset_01"));
+  EXPECT_THAT([&] { restore(course.root(), "2026"); },
+              ThrowsMessage<std::invalid_argument>(AllOf(StartsWith("several backups begin with \"2026\""), both)));
+  EXPECT_THAT([&] { restore(course.root(), "../backup"); },
+              ThrowsMessage<std::invalid_argument>(AllOf(StartsWith("there is no backup \"../backup\""), both)));
+}
+
+TEST(Restore, FollowsNoLinkInABackup) {
+  const Course course;
+  const Scratch outside;
+  put(outside.path() / "secret.cpp", "secret");
+  const fs::path backup = course.root() / ".learn/backup/2026-11-20_10-00-00_reset_01";
+  put(backup / one, "my answer");
+  fs::create_symlink(outside.path() / "secret.cpp", backup / two);
+  fs::create_directory_symlink(outside.path(), backup / "folder");
+  fs::create_directory_symlink(outside.path(), course.root() / ".learn/backup/2026-11-20_11-00-00_reset_01");
+  EXPECT_THAT(names(course.root()), ElementsAre("2026-11-20_10-00-00_reset_01"));
+  restore(course.root(), "2026-11-20");
+  EXPECT_EQ(course.read(one), "my answer");
+  EXPECT_EQ(course.read(two), course.stub);
+  EXPECT_FALSE(fs::exists(course.root() / "folder"));
+}
+
+TEST(Restore, WritesNothingThroughAFolderThatLeadsOutside) {
+  const Course course;
+  const Scratch outside;
+  fs::create_directory_symlink(outside.path(), course.root() / "lessons/02_away");
+  const std::string away = "lessons/02_away/deep/three.cpp";
+  const fs::path backup = course.root() / ".learn/backup/2026-11-20_10-00-00_reset_01";
+  put(backup / one, "my answer");
+  put(backup / away, "my answer");
+  EXPECT_THAT([&] { restore(course.root(), "2026"); },
+              ThrowsMessage<std::invalid_argument>(StartsWith(away + " leads out of the course's folder")));
+  EXPECT_TRUE(fs::is_empty(outside.path()));
+  EXPECT_EQ(course.read(one), course.stub) << "nothing at all is replaced";
+}
+
+// ------------------------------------------------------------------------------------------------- whole files
+
+TEST(ReplaceFile, KeepsThePermissions) {
+  const Scratch scratch;
+  const fs::path file = scratch.path() / "file";
+  put(file, "old");
+  fs::permissions(file, fs::perms(0751));
+  replace_file(file, "new");
+  EXPECT_EQ(read_file(file), "new");
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms(0751));
+}
+
+TEST(ReplaceFile, KeepsTheOwner) {
+  const Scratch scratch;
+  const fs::path file = scratch.path() / "file";
+  put(file, "old");
+  const bool given_away = chown(file.c_str(), 1234, 2345) == 0;  // only root may do that
+  SCOPED_TRACE(given_away ? "of another user" : "our own");
+  struct stat before {};
+  struct stat after {};
+  ASSERT_EQ(stat(file.c_str(), &before), 0);
+  replace_file(file, "new");
+  ASSERT_EQ(stat(file.c_str(), &after), 0);
+  EXPECT_EQ(after.st_uid, before.st_uid);
+  EXPECT_EQ(after.st_gid, before.st_gid);
+}
+
+TEST(ReplaceFile, MakesAFileThatIsNotThere) {
+  const Scratch scratch;
+  replace_file(scratch.path() / "file", "");
+  EXPECT_EQ(read_file(scratch.path() / "file"), "");
+  EXPECT_THAT([&] { replace_file(scratch.path() / "no/file", ""); },
+              ThrowsMessage<std::runtime_error>(HasSubstr((scratch.path() / "no/file").string())));
+}
+
+TEST(ReplaceFile, FollowsLinks) {
+  const Scratch scratch;
+  put(scratch.path() / "mine/answer.cpp", "old");
+  fs::create_directory(scratch.path() / "lesson");
+  fs::create_symlink("../mine/link.cpp", scratch.path() / "lesson/file.cpp");
+  fs::create_symlink("answer.cpp", scratch.path() / "mine/link.cpp");
+  replace_file(scratch.path() / "lesson/file.cpp", "new");
+  EXPECT_EQ(read_file(scratch.path() / "mine/answer.cpp"), "new");
+  EXPECT_TRUE(fs::is_symlink(scratch.path() / "lesson/file.cpp"));
+
+  fs::remove(scratch.path() / "mine/answer.cpp");  // now it leads to nothing
+  replace_file(scratch.path() / "lesson/file.cpp", "newer");
+  EXPECT_EQ(read_file(scratch.path() / "mine/answer.cpp"), "newer");
+
+  fs::create_symlink("round", scratch.path() / "round");
+  EXPECT_THAT([&] { replace_file(scratch.path() / "round", ""); },
+              ThrowsMessage<std::runtime_error>(HasSubstr((scratch.path() / "round").string())));
+}
+
+TEST(ReplaceFile, RespectsAReadOnlyFile) {
+  const Scratch scratch;
+  const fs::path file = scratch.path() / "file";
+  EXPECT_TRUE(well_as_ordinary_user([&] {
+    put(file, "old");
+    chmod(file.c_str(), 0444);
+    EXPECT_THAT([&] { replace_file(file, "new"); },
+                ThrowsMessage<std::runtime_error>(AllOf(HasSubstr(file.string()), HasSubstr("Permission denied"))));
+    return !::testing::Test::HasFailure();
+  }));
+  EXPECT_EQ(read_file(file), "old");
+}
+
+TEST(ReplaceFile, LeavesNothingBesideIt) {
+  const Scratch scratch;
+  const fs::path file = scratch.path() / "file";
+  put(file, "old");
+  put(scratch.path() / "file.new-1", "half");
+  put(scratch.path() / "file.new", "of the learner's own");
+  const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(2);
+  for (const char* name : {"file.new-1", "file.new"}) fs::last_write_time(scratch.path() / name, long_ago);
+  replace_file(file, "new");
+  EXPECT_FALSE(fs::exists(scratch.path() / "file.new-1"));
+  EXPECT_TRUE(fs::exists(scratch.path() / "file.new"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), {}), 2);
+}
+
+// ------------------------------------------------------------------------------------------- tools that are killed
+
+bool is_in_a_backup(const Course& course, const std::string& file, const std::string& text) {
+  const auto all = backups(course.root());
+  return std::any_of(all.begin(), all.end(), [&](const Backup& backup) {
+    const bool has_it = std::find(backup.files.begin(), backup.files.end(), file) != backup.files.end();
+    return has_it && course.kept(backup.name, file) == text;
+  });
+}
+
+/// Takes the answer away and brings it back, again and again.
+bool reset_and_restore(const Course& course) {
+  for (;;) restore(course.root(), reset(course.lesson()));
+}
+
+TEST(Answers, AreNeverLostWhenKilledAtAnyMoment) {
+  constexpr int rounds = 200;
+  const Course course;
+  course.write(one, "an answer");
+  const auto begin = std::chrono::steady_clock::now();
+  restore(course.root(), reset(course.lesson()));
+  const std::chrono::duration<double, std::micro> once = std::chrono::steady_clock::now() - begin;
+  std::mt19937 random(2026);
+  std::uniform_real_distribution<double> moment(0, std::clamp(once.count(), 5000., 60000.));  // µs
+  int copied = 0;
+  for (int round = 0; round < rounds; ++round) {
+    SCOPED_TRACE(round);
+    fs::remove_all(course.root() / ".learn");
+    const auto answer = [&](const std::string& file) { return file + ", answer " + std::to_string(round) + "\n"; };
+    for (const auto& file : {one, two}) course.write(file, answer(file));
+    const pid_t child = start_child([&] { return reset_and_restore(course); });
+    usleep(static_cast<useconds_t>(moment(random)));
+    kill(child, SIGKILL);
+    EXPECT_FALSE(ended_well(child));
+    for (const auto& file : {one, two}) {
+      const std::string now = course.read(file);
+      ASSERT_TRUE(now == answer(file) || now == course.stub) << now;
+      ASSERT_TRUE(now == answer(file) || is_in_a_backup(course, file, answer(file)));
+      copied += now == course.stub;
+    }
+  }
+  EXPECT_GT(copied, rounds / 10) << "the children hardly got to work";
+}
+
+}  // namespace
+}  // namespace attn::learn

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Brings a copy of the course up to date and builds its first lessons, for the tests that play a learner. The first time
+# takes a minute; after that, only what changed in the course is built again.
+#
+#   copy.sh COURSE COPY
+set -euo pipefail
+course=$1
+copy=$2
+"$course/tools/tests/put_back.sh" "$course" "$copy"
+log=$copy/build/copy.log
+mkdir -p "$copy/build"
+cd "$copy"
+if ! { cmake --preset dev && cmake --build --preset dev --target lesson_00 lesson_01 lesson_05 solution_01_test; } >"$log" 2>&1; then
+  tail -n 30 "$log"
+  echo "The copy of the course could not be built (above: the last lines; all of it: $log)."
+  exit 1
+fi

@@ -1,0 +1,23 @@
+#include "course_copy.hpp"
+
+#include <stdexcept>
+
+#include "judge/process.hpp"
+
+namespace attn::tests {
+
+std::filesystem::path fresh_course_copy() {
+  if (judge::run({ATTN_ROOT "/tools/tests/put_back.sh", ATTN_ROOT, ATTN_COPY}, ATTN_ROOT) != 0) {
+    throw std::runtime_error("the copy of the course could not be put back: " ATTN_COPY
+                             " (ctest -R course.copy makes it)");
+  }
+  return ATTN_COPY;
+}
+
+std::vector<std::string> tool_on_copy(const std::vector<std::string>& arguments) {
+  std::vector<std::string> command = {ATTN_TOOL, "--root", ATTN_COPY};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return command;
+}
+
+}  // namespace attn::tests

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace attn::tests {
+
+/// The folder of a built copy of the course, for tests that play a learner: its files are put back to what they are in
+/// the course, and there is no progress. Every such test begins with this; CMake's on_copy() lets one run at a time.
+/// @throws std::runtime_error when the copy cannot be put back.
+std::filesystem::path fresh_course_copy();
+
+/// The command line that runs the tool on the copy: `tool_on_copy({"check", "01"})`.
+std::vector<std::string> tool_on_copy(const std::vector<std::string>& arguments);
+
+}  // namespace attn::tests

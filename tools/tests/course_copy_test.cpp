@@ -1,0 +1,81 @@
+// The copy of the course that tests play a learner on: each finds it as the course is, whatever the one before did.
+#include "course_copy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "lesson/lesson.hpp"
+#include "terminal_driver.hpp"
+
+namespace attn::tests {
+namespace {
+
+using lesson::find_lesson;
+using lesson::find_lessons;
+using lesson::read_file;
+
+namespace fs = std::filesystem;
+
+const fs::path root = ATTN_ROOT;
+const std::string lesson = "lessons/01_self_attention_v1/self_attention_v1.cpp";
+const std::string solution = "solutions/01_self_attention_v1/self_attention_v1.cpp";
+
+void write(const fs::path& file, const std::string& text) {
+  fs::create_directories(file.parent_path());
+  std::ofstream(file) << text;
+}
+
+TEST(CourseCopy, PutsBackWhatATestChanged) {
+  const fs::path copy = fresh_course_copy();
+  write(copy / lesson, "changed");
+  fs::remove(copy / "README.md");
+  write(copy / "notes.txt", "added");
+  write(copy / "lessons/99_more/more.cpp", "added");
+  write(copy / ".learn/progress.json", "{}");
+  fresh_course_copy();
+  EXPECT_EQ(read_file(copy / lesson), read_file(root / lesson));
+  EXPECT_EQ(read_file(copy / "README.md"), read_file(root / "README.md"));
+  EXPECT_FALSE(fs::exists(copy / "notes.txt"));
+  EXPECT_FALSE(fs::exists(copy / "lessons/99_more"));
+  EXPECT_FALSE(fs::exists(copy / ".learn"));
+  EXPECT_FALSE(fs::exists(copy / ".git"));
+}
+
+TEST(CourseCopy, GivesANewTimeOnlyToWhatItPutsBack) {
+  const fs::path copy = fresh_course_copy();
+  const auto old = fs::last_write_time(copy / solution) - std::chrono::hours(1);
+  fs::last_write_time(copy / solution, old);
+  write(copy / lesson, "changed");
+  fs::last_write_time(copy / lesson, old);
+  const auto before = fs::last_write_time(copy / lesson);
+  fresh_course_copy();
+  EXPECT_EQ(fs::last_write_time(copy / solution), old);
+  EXPECT_GT(fs::last_write_time(copy / lesson), before);
+}
+
+TEST(CourseCopy, IsBuiltForItsFirstLessons) {
+  const fs::path copy = fresh_course_copy();
+  for (const char* program : {"lesson_00", "lesson_01", "lesson_05"}) {
+    EXPECT_TRUE(fs::exists(copy / "build/dev" / program)) << program;
+  }
+}
+
+TEST(CourseCopy, IsJudgedAsItIsThoughAnAnswerWasBuilt) {
+  const fs::path copy = fresh_course_copy();
+  fs::copy_file(copy / solution, copy / lesson, fs::copy_options::overwrite_existing);
+  Terminal right(tool_on_copy({"check", "01"}));
+  EXPECT_EQ(right.wait_for_exit(240), 0) << right;
+  EXPECT_SHOWS(right, "checks passed");
+
+  fresh_course_copy();
+  Terminal stub(tool_on_copy({"check", "01"}));
+  EXPECT_EQ(stub.wait_for_exit(240), 1) << stub;
+  EXPECT_SHOWS(stub, "TODO(01.1) is not written yet: " + lesson);
+}
+
+}  // namespace
+}  // namespace attn::tests

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# The demonstration of lesson 10, as authors build it (with the reference).
+#
+#   demo_10_test.sh COURSE PROGRAM
+set -euo pipefail
+course=$1
+demo=$2
+# shellcheck source=tools/tests/expect.sh
+. "$course/tools/tests/expect.sh"
+
+picture=$scratch/map.svg
+
+# examples of its own, one in English and one in Chinese
+expect 0 "this=1 is=2 an=3 example=4 sentence=5" "喜=7" "mean of the 2 heads" "1 this" "1 我" -- "$demo"
+
+# sentences of one's own: unknown words, a long one, an empty one
+expect 0 "sentence 1: 我=1 爱=0 (unknown)" -- "$demo" "我 爱" --words "我 玩"
+expect 0 "(cut: 2 more tokens do not fit into --max-length 3)" -- "$demo" "a b c d e" --max-length 3
+expect 0 "sentence 2:" "empty sentence" -- "$demo" "it is" ""
+expect 0 "(seed 7)" "8 wide, 4 heads" -- "$demo" "it is" --seed 7 --dim 8 --heads 4
+
+# the picture: a new file, well-formed, and never over another
+expect 0 "wrote $picture: sentence 2" -- "$demo" "it is" "<我> & \"it's\"" --svg "$picture" --picture-of 2
+expect 2 "is there already" "!wrote" -- "$demo" --svg "$picture"
+if command -v python3 >/dev/null; then
+  expect 0 "svg" "<我>" -- python3 -c 'import sys, xml.etree.ElementTree as tree
+for element in tree.parse(sys.argv[1]).getroot().iter(): print(element.tag, element.text)' "$picture"
+fi
+expect 2 "cannot be written" -- "$demo" --svg "$scratch/no/such/folder/map.svg"
+
+# bad input: a sentence that says so, and exit code 2
+expect 2 "text is not UTF-8 at byte 2" -- "$demo" "$(printf 'it\xff')"
+expect 2 "multiple of num_heads = 3" -- "$demo" --heads 3
+expect 2 "--max-length" -- "$demo" --max-length 0
+expect 2 "--max-length" -- "$demo" --max-length -1
+expect 2 "--picture-of is 3, expected 1 to 2" -- "$demo" --picture-of 3
+expect 2 "not expected" -- "$demo" --no-such-option
+expect 0 "--max-length" "--svg" -- "$demo" --help
+
+finish

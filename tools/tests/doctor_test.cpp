@@ -1,0 +1,447 @@
+// ./learn doctor: what is missing or broken is named, with the line that mends it. On temporary courses, and machines
+// on which there are only stand-ins.
+#include "learn/commands/doctor.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <thread>
+
+#include "judge/process.hpp"
+#include "scratch.hpp"
+
+namespace attn::learn {
+
+/// How GoogleTest shows a finding.
+void PrintTo(const Finding& finding, std::ostream* out) {
+  *out << static_cast<int>(finding.kind) << " " << finding.what << ": " << finding.is << " (mend: " << finding.mend
+       << ")";
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono_literals::operator""h;
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StrEq;
+
+/// A variable of the environment, set (or not set) for as long as this lives.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* const before = std::getenv(name)) before_ = before;
+    set(value);
+  }
+  ~Variable() { set(before_ ? before_->c_str() : nullptr); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  void set(const char* value) const {
+    if (value == nullptr) {
+      unsetenv(name_);
+    } else {
+      setenv(name_, value, 1);
+    }
+  }
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+/// A course with one lesson, on a machine whose PATH holds only stand-ins.
+class Doctor : public ::testing::Test {
+ protected:
+  Doctor() {
+    put(root_ / "lessons" / "00_first" / "first.cpp", "");
+    fs::create_directory(scratch_ / "bin");
+    path_.emplace("PATH", (scratch_ / "bin").c_str());
+  }
+
+  /// A program that does what the shell's line says.
+  void stand_in(const std::string& name, const std::string& line) {
+    const fs::path file = scratch_ / "bin" / name;
+    put(file, "#!/bin/sh\n" + line + "\n");
+    fs::permissions(file, fs::perms::owner_all | fs::perms::others_exec | fs::perms::others_read);
+  }
+
+  /// A configured build folder.
+  void configured(const std::string& more = "") {
+    stand_in("c++", ":");
+    put(root_ / "build" / "dev" / "build.ninja", "");
+    put(root_ / "build" / "dev" / "CMakeCache.txt",
+        "# made by CMake\nCMAKE_HOME_DIRECTORY:INTERNAL=" + root_.string() + "\nCMAKE_CXX_COMPILER:FILEPATH=" +
+            (scratch_ / "bin" / "c++").string() + "\nCMAKE_GENERATOR:INTERNAL=Ninja\n" + more);
+  }
+
+  Finding look_at(const std::string& what) {
+    const auto findings = examine(root_);
+    const auto found =
+        std::find_if(findings.begin(), findings.end(), [&](const Finding& finding) { return finding.what == what; });
+    if (found != findings.end()) return *found;
+    ADD_FAILURE() << "nothing is said about " << what;
+    return {};
+  }
+
+  const Scratch folder_{fs::temp_directory_path()};  // the stand-ins are run
+  const fs::path scratch_ = folder_.path();
+  fs::path root_ = scratch_ / "course";
+  std::optional<Variable> path_;
+};
+
+auto is(Finding::Kind kind, const std::string& says, const std::string& mend) {
+  return AllOf(Field("kind", &Finding::kind, kind), Field("is", &Finding::is, HasSubstr(says)),
+               Field("mend", &Finding::mend, HasSubstr(mend)));
+}
+auto is_ok(const std::string& says) { return is(Finding::Kind::ok, says, ""); }
+auto is_remark(const std::string& says, const std::string& mend) { return is(Finding::Kind::remark, says, mend); }
+auto is_wrong(const std::string& says, const std::string& mend) { return is(Finding::Kind::wrong, says, mend); }
+
+// ------------------------------------------------------------------------------------------------------ programs
+
+TEST_F(Doctor, NamesThePackageOfWhatIsMissing) {
+  stand_in("apt-get", ":");
+  EXPECT_THAT(look_at("compiler"), is_wrong("there is no C++ compiler", "apt-get install g++"));
+  EXPECT_THAT(look_at("CMake"), is_wrong("not installed", "apt-get install cmake"));
+  EXPECT_THAT(look_at("Ninja"), is_wrong("not installed", "apt-get install ninja-build"));
+  EXPECT_THAT(look_at("linker"), is_remark("the default one", "apt-get install lld"));
+  EXPECT_THAT(look_at("clangd"), is_remark("not installed", "apt-get install clangd"));
+  EXPECT_THAT(look_at("course"), is_remark("git is not installed", "apt-get install git"));
+}
+
+TEST_F(Doctor, KnowsHowPackagesAreInstalledHere) {
+  EXPECT_THAT(look_at("Ninja").mend, HasSubstr("package manager"));
+  stand_in("pacman", ":");
+  EXPECT_THAT(look_at("Ninja").mend, HasSubstr("pacman -S --needed ninja"));
+  stand_in("dnf", ":");
+  EXPECT_THAT(look_at("compiler").mend, HasSubstr("dnf install gcc-c++"));
+  EXPECT_THAT(look_at("linker").mend, HasSubstr("dnf install lld"));
+  stand_in("apt-get", ":");
+  stand_in("sudo", ":");
+  EXPECT_THAT(look_at("Ninja").mend,
+              StrEq(geteuid() == 0 ? "apt-get install ninja-build" : "sudo apt-get install ninja-build"));
+}
+
+TEST_F(Doctor, TellsAnOldCMakeFromANewOne) {
+  stand_in("cmake", "echo cmake version 3.22.1");
+  EXPECT_THAT(look_at("CMake"), is_wrong("3.22.1", "cmake"));
+  stand_in("cmake", "echo cmake version 3.25.0");
+  EXPECT_THAT(look_at("CMake"), is_ok("3.25.0"));
+  stand_in("cmake", "echo cmake version 4.0.3");
+  EXPECT_THAT(look_at("CMake"), is_ok("4.0.3"));
+  stand_in("cmake", "exit 1");
+  EXPECT_THAT(look_at("CMake"), is_wrong("does not tell its version", "cmake"));
+}
+
+TEST_F(Doctor, TellsAnOldCompilerFromANewOne) {
+  stand_in("c++", "echo '#define __GNUC__ 8\n#define __GNUC_MINOR__ 4\n#define __GNUC_PATCHLEVEL__ 0'");
+  EXPECT_THAT(look_at("compiler"), is_wrong("g++ 8.4.0", "g++"));
+  stand_in("c++", "echo '#define __GNUC__ 13\n#define __GNUC_MINOR__ 2\n#define __GNUC_PATCHLEVEL__ 1'");
+  EXPECT_THAT(look_at("compiler"), is_ok("g++ 13.2.1"));
+  stand_in("c++",
+           "echo '#define __GNUC__ 4\n#define __clang__ 1\n#define __clang_major__ 13\n"
+           "#define __clang_minor__ 0\n#define __clang_patchlevel__ 1'");
+  EXPECT_THAT(look_at("compiler"), is_remark("clang++ 13.0.1", "g++"));
+  stand_in("c++", "exit 1");
+  EXPECT_THAT(look_at("compiler"), is_wrong("does not answer", "g++"));
+}
+
+TEST_F(Doctor, NamesTheHeaderThatTheCompilerDoesNotFind) {
+  stand_in("c++", "echo '#define __GNUC__ 13\n#define attn_has_libcli11_dev\n#define CLI11_VERSION \"2.4.1\"'");
+  EXPECT_THAT(look_at("CLI11"), is_ok("2.4.1"));
+  EXPECT_THAT(look_at("Armadillo"), is_wrong("<armadillo> is not found", "libarmadillo-dev"));
+}
+
+// -------------------------------------------------------------------------------------------------- the build folder
+
+TEST_F(Doctor, AcceptsABuildFolderThatIsConfigured) {
+  configured();
+  EXPECT_THAT(look_at("build"), is_ok("build/dev, configured with"));
+}
+
+TEST_F(Doctor, SaysThatTheCompilerOfTheBuildFolderIsGone) {
+  configured();
+  fs::remove(scratch_ / "bin" / "c++");
+  EXPECT_THAT(look_at("build"), is_wrong("which is not there any more", "rm -r build/dev"));
+}
+
+TEST_F(Doctor, SaysThatTheCourseWasMoved) {
+  configured();
+  fs::rename(root_, scratch_ / "moved");
+  root_ = scratch_ / "moved";
+  EXPECT_THAT(look_at("build"), is_wrong("moved or copied", "rm -r build/dev"));
+}
+
+TEST_F(Doctor, SaysThatTheBuildFolderIsOfAnotherGenerator) {
+  configured("CMAKE_GENERATOR:INTERNAL=Unix Makefiles\n");
+  EXPECT_THAT(look_at("build"), is_wrong("Unix Makefiles", "rm -r build/dev"));
+}
+
+TEST_F(Doctor, SaysThatConfiguringDidNotComeToItsEnd) {
+  configured();
+  fs::remove(root_ / "build" / "dev" / "build.ninja");
+  EXPECT_THAT(look_at("build"), is_wrong("only in part", "cmake --preset dev"));
+  fs::remove(root_ / "build" / "dev" / "CMakeCache.txt");
+  EXPECT_THAT(look_at("build"), is_wrong("not configured", "cmake --preset dev"));
+}
+
+TEST_F(Doctor, SaysThatTheLinkerOfTheBuildFolderIsGone) {
+  configured("ATTN_LLD:FILEPATH=" + (scratch_ / "ld.lld").string() + "\n");
+  EXPECT_THAT(look_at("linker"), is_wrong("not there any more", "cmake --preset dev -U ATTN_LLD"));
+}
+
+TEST_F(Doctor, SaysThatTheBuildDoesNotUseTheQuickLinkerYet) {
+  configured("ATTN_LLD:FILEPATH=ATTN_LLD-NOTFOUND\n");
+  stand_in("ld.lld", ":");
+  EXPECT_THAT(look_at("linker"), is_remark("does not use it yet", "cmake --preset dev"));
+}
+
+TEST_F(Doctor, SeesThatItBelongsToTheCourseThatThisOneIsACopyOf) {
+  const fs::path tool = scratch_ / "copy" / "build" / "dev" / "learn";
+  fs::create_directories(tool.parent_path());
+  fs::copy_file(ATTN_TOOL, tool);
+  const auto answer = judge::ask({tool, "--root", root_, "doctor"}, scratch_);
+  EXPECT_EQ(answer.exit_code, 1);
+  EXPECT_THAT(answer.output, HasSubstr("mend: rm -r '" + (scratch_ / "copy/build/dev").string() + "'"));
+}
+
+// ---------------------------------------------------------------------------------------------------------- OpenBLAS
+
+const std::string openblas =
+    R"json({"armadillo": "11.4.2 (Ship of Theseus)", "blas": "/lib/libopenblas.so", "core": "Zen",
+  "is_openblas": true, "config": "OpenBLAS 0.3.21 NO_LAPACKE", "threads": 2, "sgemm": 99.0, "dgemm": )json";
+
+TEST(JudgeProbe, TellsWhichOpenBlasItIsAndHowFast) {
+  const Variable a("OPENBLAS_NUM_THREADS", nullptr);
+  const Variable b("GOTO_NUM_THREADS", nullptr);
+  const Variable c("OMP_NUM_THREADS", nullptr);
+  const auto findings = judge_probe(openblas + "50.0}");
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_THAT(findings[0], is_ok("11.4.2"));
+  EXPECT_THAT(findings[1],
+              is_ok("0.3.21 for Zen, 2 threads, 50 GFLOP/s in double and 99 in float: /lib/libopenblas.so"));
+}
+
+TEST(JudgeProbe, RefusesABlasThatIsNotOpenBlas) {
+  const std::string answer = R"({"armadillo": "11.4.2", "blas": "/lib/libblas.so.3.11", "is_openblas": false})";
+  const std::string says = "/lib/libblas.so.3.11 is loaded, which is not OpenBLAS";
+  const Variable preload("LD_PRELOAD", nullptr);
+  const Variable folders("LD_LIBRARY_PATH", nullptr);
+  EXPECT_THAT(judge_probe(answer).back(), is_wrong(says, "cmake --preset dev -U ATTN_OPENBLAS"));
+  const Variable set("LD_LIBRARY_PATH", "/opt/blas");
+  EXPECT_THAT(judge_probe(answer).back(), is_wrong(says, "unset LD_PRELOAD LD_LIBRARY_PATH"));
+}
+
+TEST(JudgeProbe, WondersAboutASlowOne) {
+  const Variable usual("OPENBLAS_CORETYPE", nullptr);
+  EXPECT_THAT(judge_probe(openblas + "1.9}").back(), is_remark("1.9 GFLOP/s", "./learn doctor"));
+  const Variable core("OPENBLAS_CORETYPE", "Prescott");
+  EXPECT_THAT(judge_probe(openblas + "1.9}").back(), is_remark("1.9 GFLOP/s", "unset OPENBLAS_CORETYPE"));
+}
+
+TEST(JudgeProbe, SaysWhatLimitsTheThreads) {
+  const Variable threads("OPENBLAS_NUM_THREADS", "1");
+  EXPECT_THAT(judge_probe(openblas + "50.0}").back(),
+              is_remark("OPENBLAS_NUM_THREADS is 1", "unset OPENBLAS_NUM_THREADS"));
+}
+
+TEST(JudgeProbe, SaysThatTheAnswerIsNone) {
+  EXPECT_THAT(judge_probe("").back(), is_wrong("does not answer", "learn_probe"));
+  EXPECT_THAT(judge_probe("[1]").back(), is_wrong("does not answer", "learn_probe"));
+}
+
+// ------------------------------------------------------------------------------------------------------------ the
+// editor
+
+TEST_F(Doctor, SaysThatTheEditorHasNoCompileCommands) {
+  EXPECT_THAT(look_at("editor"), is_wrong("compile_commands.json is not there", "cmake --preset dev"));
+}
+
+TEST_F(Doctor, SaysWhereTheDanglingCompileCommandsLead) {
+  fs::create_symlink("build/dev/compile_commands.json", root_ / "compile_commands.json");
+  EXPECT_THAT(look_at("editor"),
+              is_wrong("leads to build/dev/compile_commands.json, which is not there", "cmake --preset dev"));
+}
+
+TEST_F(Doctor, SaysThatTheCompileCommandsAreDamaged) {
+  for (const std::string damaged : {"", "[{", "[{\"command\": \"\"}]", "3"}) {
+    put(root_ / "compile_commands.json", damaged);
+    EXPECT_THAT(look_at("editor"), is_wrong("damaged", "cmake --preset dev")) << damaged;
+  }
+}
+
+TEST_F(Doctor, SaysWhichOfTheLearnersFilesTheEditorDoesNotKnow) {
+  const std::string commands = "[{\"file\": \"" + (root_ / "lessons/00_first/first.cpp").string() + "\"}]";
+  put(root_ / "build" / "dev" / "compile_commands.json", commands);
+  fs::create_symlink("build/dev/compile_commands.json", root_ / "compile_commands.json");
+  EXPECT_THAT(look_at("editor"), is_ok("knows every lesson's files"));
+  put(root_ / "lessons" / "01_second" / "second.hpp", "");
+  EXPECT_THAT(look_at("editor"), is_ok("knows every lesson's files"));
+  put(root_ / "lessons" / "01_second" / "second.cpp", "");
+  EXPECT_THAT(look_at("editor"), is_wrong("does not know lessons/01_second/second.cpp", "cmake --preset dev"));
+  fs::remove_all(root_ / "lessons" / "01_second");
+  fs::remove(root_ / "compile_commands.json");
+  put(root_ / "compile_commands.json", commands);
+  EXPECT_THAT(look_at("editor"), is_remark("not that of build/dev", "cmake --preset dev"));
+}
+
+TEST_F(Doctor, LooksForTheEditorThatIsChosen) {
+  const Variable visual("VISUAL", "");
+  const Variable unset("EDITOR", nullptr);
+  stand_in("vi", ":");
+  EXPECT_THAT(look_at("EDITOR"), is_remark("neither VISUAL nor EDITOR is set", "export EDITOR=vi"));
+  const Variable editor("EDITOR", "hx --wait");
+  EXPECT_THAT(look_at("EDITOR"), is_remark("EDITOR is hx, which is not there", "export EDITOR=vi"));
+  stand_in("hx", ":");
+  EXPECT_THAT(look_at("EDITOR"), is_ok("EDITOR is hx --wait"));
+}
+
+TEST_F(Doctor, SaysWhenSymbolsAreWrittenInAscii) {
+  const Variable utf8("LC_ALL", "C.UTF-8");
+  EXPECT_THAT(look_at("locale"), is_ok("C.UTF-8"));
+  const Variable plain("LC_ALL", "C");
+  EXPECT_THAT(look_at("locale"), is_remark("ASCII", "export LC_ALL=C.UTF-8"));
+  const Variable unknown("LC_ALL", "xx_YY.UTF-8");
+  EXPECT_THAT(look_at("locale"), is_remark("xx_YY.UTF-8 is not installed", "export LC_ALL=C.UTF-8"));
+}
+
+// ------------------------------------------------------------------------------------------------------------ storage
+
+TEST_F(Doctor, SaysThatNothingCanBeSavedInAReadOnlyFolder) {
+  put(root_ / ".learn" / "state.json", "{}");
+  EXPECT_TRUE(well_as_ordinary_user([&] {
+    EXPECT_THAT(look_at("state"), is_ok("can be read"));
+    fs::permissions(root_ / ".learn", fs::perms::owner_read | fs::perms::owner_exec);
+    EXPECT_THAT(look_at("state"), is_wrong(".learn/ cannot be written to", "chmod -R u+rw .learn"));
+    fs::permissions(root_ / ".learn", fs::perms::owner_all);
+    fs::permissions(root_ / ".learn" / "state.json", fs::perms::owner_read);
+    EXPECT_THAT(look_at("state"), is_wrong("state.json cannot be written to", "chmod -R u+rw .learn/state.json"));
+    fs::permissions(root_ / ".learn" / "state.json", fs::perms::none);
+    EXPECT_THAT(look_at("state"), is_wrong("state.json cannot be read", "chmod -R u+rw .learn/state.json"));
+    return !HasFailure();
+  }));
+}
+
+TEST_F(Doctor, SaysHowAFolderCanBeWrittenToAgain) {
+  stand_in("sudo", ":");
+  const fs::path build = root_ / "build";
+  const auto expect_wrong = [&](const std::string& mend) {
+    EXPECT_TRUE(well_as_ordinary_user([&] {
+      EXPECT_THAT(look_at("folder"), is_wrong(fs::canonical(build).string() + " cannot be written to", mend));
+      return !HasFailure();
+    }));
+  };
+  fs::create_directory(build);
+  EXPECT_THAT(look_at("folder"), is_ok(root_.string() + " on "));
+  fs::permissions(build, fs::perms::owner_read | fs::perms::owner_exec);
+  expect_wrong("chmod -R u+rw build");
+  if (chown(build.c_str(), 1234, 2345) != 0) {  // only root may give a folder away; to others, "/" is another's
+    fs::remove(build);
+    fs::create_directory_symlink("/", build);
+  }
+  struct stat status {};
+  ASSERT_EQ(stat(build.c_str(), &status), 0);
+  if (status.st_uid == geteuid()) return;  // root without its rights: nothing at all is another's
+  expect_wrong((geteuid() == 0 ? "chown -R " : "sudo chown -R ") + std::to_string(geteuid()) + " build");
+}
+
+TEST_F(Doctor, SaysThatTheSavedStateIsDamaged) {
+  EXPECT_THAT(look_at("state"), is_ok("nothing is saved"));
+  put(root_ / ".learn" / "state.json", "{\"version\": 2, \"less");
+  EXPECT_THAT(look_at("state"), is_wrong("it is not JSON", "mv .learn/state.json "));
+  fs::remove_all(root_ / ".learn");
+  put(root_ / ".learn", "");
+  EXPECT_THAT(look_at("state"), is_wrong(".learn is not a folder", "mv .learn "));
+}
+
+TEST_F(Doctor, SaysThatAFileIsFromTheFuture) {
+  EXPECT_THAT(look_at("clock"), is_ok("it is 20"));
+  fs::last_write_time(root_ / "lessons/00_first/first.cpp", fs::file_time_type::clock::now() + 1h);
+  EXPECT_THAT(look_at("clock"), is_wrong("lessons/00_first/first.cpp was saved later", "find . -newermt"));
+}
+
+// ------------------------------------------------------------------------------------------------- what is printed
+
+TEST(Print, KeepsToTheWidthOfTheTerminalButNeverBreaksALineToRun) {
+  const std::string line = "sudo apt-get install a-package-with-a-long-name another-package-with-a-long-name";
+  std::ostringstream out;
+  print({{Finding::Kind::ok, "compiler", "g++ 12.2.0", ""},
+         {Finding::Kind::remark, "linker", "the default one; a quicker one saves up to 0.4 s each time", line}},
+        60, out);
+  EXPECT_EQ(out.str(),
+            "ok       compiler       g++ 12.2.0\n"
+            "remark   linker         the default one; a quicker one saves\n"
+            "                        up to 0.4 s each time\n"
+            "                        mend: " +
+                line + "\n\nNothing is wrong.\n");
+}
+
+TEST(Print, FillsALineToItsEnd) {
+  std::ostringstream full;
+  print({{Finding::Kind::ok, "a", "all of this fits exactly", ""}}, 24 + 24, full);
+  EXPECT_THAT(full.str(), HasSubstr("all of this fits exactly\n"));
+  std::ostringstream narrow;
+  print({{Finding::Kind::ok, "a", "all of this fits exactly", ""}}, 24 + 23, narrow);
+  EXPECT_THAT(narrow.str(), HasSubstr("all of this fits\n                        exactly\n"));
+}
+
+TEST(Print, CountsWhatIsWrong) {
+  const Finding finding{Finding::Kind::wrong, "Ninja", "it is not installed", "apt-get install ninja-build"};
+  std::ostringstream one;
+  print({finding}, 80, one);
+  EXPECT_THAT(one.str(), AllOf(HasSubstr("wrong    Ninja "), EndsWith("\n1 thing is wrong: see \"mend\" above.\n")));
+  std::ostringstream two;
+  print({finding, finding}, 80, two);
+  EXPECT_THAT(two.str(), EndsWith("\n2 things are wrong: see \"mend\" above.\n"));
+}
+
+TEST_F(Doctor, EndsWithOneWhenSomethingIsWrong) {
+  std::ostringstream out;
+  EXPECT_EQ(doctor(root_, out), 1);
+  EXPECT_THAT(out.str(), HasSubstr("see \"mend\" above"));
+  const std::string said = out.str();
+  EXPECT_TRUE(std::all_of(said.begin(), said.end(), [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
+}
+
+// Builds learn_probe in this build folder, unless that is done.
+TEST(DoctorOnThisMachine, FindsNothingWrongWithWhatBuildsTheCourse) {
+  for (const auto& finding : examine(ATTN_ROOT, ATTN_PRESET)) {
+    if (finding.what == "editor" || finding.what == "state") continue;  // the learner's own
+    EXPECT_NE(finding.kind, Finding::Kind::wrong) << finding.what << ": " << finding.is;
+    EXPECT_THAT(finding.is, AllOf(Not(IsEmpty()), Not(HasSubstr("not tried")))) << finding.what;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- asking a program
+
+TEST(Ask, GivesInputAndTakesOutputAndExitCode) {
+  const auto answer = judge::ask({"sh", "-c", "cat; echo error >&2; exit 3"}, "/", "hello");
+  EXPECT_EQ(answer.output, "hello");
+  EXPECT_EQ(answer.exit_code, 3);
+  EXPECT_EQ(judge::ask({"no-such-program"}, "/").exit_code, 127);
+}
+
+TEST(Ask, KillsWhatTakesTooLongWithWhatItStarted) {
+  const fs::path left = fs::temp_directory_path() / ("ask-left-" + std::to_string(getpid()));
+  const auto begin = std::chrono::steady_clock::now();
+  const auto answer =
+      judge::ask({"sh", "-c", "(sleep 2; touch " + left.string() + ") & echo begun; sleep 60"}, "/", "", 1);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_EQ(answer.exit_code, 137);
+  EXPECT_EQ(answer.output, "begun\n");
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  EXPECT_FALSE(fs::remove(left)) << "what it started went on";
+}
+
+}  // namespace
+}  // namespace attn::learn

@@ -1,0 +1,702 @@
+// An evening with the course: the tool in a real terminal, and somebody who types keys and saves files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "course_copy.hpp"
+#include "lesson/lesson.hpp"
+#include "terminal_driver.hpp"
+
+namespace attn::tests {
+namespace {
+
+using lesson::find_lesson;
+using lesson::find_lessons;
+using lesson::read_file;
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+const std::string answer_file = "lessons/01_self_attention_v1/self_attention_v1.cpp";
+const std::string heading = "01 self_attention_v1: ";
+const std::string all_keys = "n next  p previous  h hint  l list  s solution  r reset  c check all  e edit  q quit";
+const std::string not_passed = "not divided by √E";  // what the mistake "unscaled" is called
+constexpr double verdict_s = 120;                    // a file is compiled, and the machine may be busy
+
+void pause_for(int ms) { std::this_thread::sleep_for(milliseconds(ms)); }
+
+bool is_ascii(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+std::vector<std::string> rows_of(const std::string& screen) {
+  std::vector<std::string> rows;
+  std::istringstream in(screen);
+  for (std::string row; std::getline(in, row);) rows.push_back(row);
+  return rows;
+}
+
+/// The row of the screen that holds a text; empty when none does.
+std::string row_with(Terminal& terminal, const std::string& text) {
+  for (const auto& row : rows_of(terminal.screen())) {
+    if (row.find(text) != std::string::npos) return row;
+  }
+  return "";
+}
+
+Terminal::Options size(int rows, int columns) {
+  Terminal::Options options;
+  options.rows = rows;
+  options.columns = columns;
+  return options;
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+  const auto at = text.find(what);
+  if (at == std::string::npos) throw std::logic_error("the text to replace is not there: " + what);
+  return text.replace(at, what.size(), with);
+}
+
+/// The processes that work in a folder or below it.
+std::vector<pid_t> processes_in(const fs::path& folder) {
+  std::vector<pid_t> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::error_code gone;
+    const std::string works_in = fs::read_symlink(entry.path() / "cwd", gone).string();
+    if (!gone && works_in.rfind(folder.string(), 0) == 0) found.push_back(std::stoi(entry.path().filename()));
+  }
+  return found;
+}
+
+/// A command as one types it into a shell.
+std::string typed(const std::vector<std::string>& command) {
+  std::string line;
+  for (const auto& word : command) line += "'" + word + "' ";
+  return line + "\r";
+}
+
+/// The processes of a program.
+std::vector<pid_t> processes_of(const fs::path& program) {
+  std::vector<pid_t> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::error_code gone;
+    if (fs::read_symlink(entry.path() / "exe", gone) == program) found.push_back(std::stoi(entry.path().filename()));
+  }
+  return found;
+}
+
+template <typename Condition>
+bool comes_true(Condition condition, double seconds = 20) {
+  const auto end = steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (!condition()) {
+    if (steady_clock::now() > end) return false;
+    pause_for(10);
+  }
+  return true;
+}
+
+/// Each of them begins with a fresh copy, in which lesson 01 is the current one.
+class Evening : public ::testing::Test {
+ protected:
+  Evening()
+      : copy(fresh_course_copy()),
+        answer(copy / answer_file),
+        stub(read_file(answer)),
+        right(read_file(copy / "solutions/01_self_attention_v1/self_attention_v1.cpp")) {
+    const std::string checks = read_file(copy / "tests/01_self_attention_v1/checks.cpp");
+    for (auto at = checks.find("\nTEST("); at != std::string::npos; at = checks.find("\nTEST(", at + 1)) ++total;
+    Terminal on_the_way(tool_on_copy({"next"}));  // from 00, where everybody begins
+    on_the_way.wait_for_exit();
+  }
+
+  static std::vector<std::string> tool(const std::vector<std::string>& arguments = {}) {
+    return tool_on_copy(arguments);
+  }
+
+  static void save_as(const fs::path& file, const std::string& text) { std::ofstream(file) << text; }
+  void save(const std::string& text) const { save_as(answer, text); }
+
+  /// As many editors do: a new file takes the name of the old one.
+  void save_by_renaming(const std::string& text) const {
+    const fs::path beside = answer.string() + ".tmp";
+    std::ofstream(beside) << text;
+    fs::rename(beside, answer);
+  }
+
+  /// The right answer with a mistake of the catalogue in it.
+  std::string mistaken(const std::string& id) const {
+    for (const auto& mistake : find_lesson(copy, "01").mistakes()) {
+      if (mistake.id == id) return replaced(right, mistake.find, mistake.replace);
+    }
+    throw std::logic_error("no such mistake: " + id);
+  }
+
+  /// The right answer with something before its first statement.
+  std::string beginning_with(const std::string& code) const {
+    const std::string first = "  const arma::uword dim =";
+    return replaced(right, first, code + "\n" + first);
+  }
+
+  /// The processes that build and check: they work in the copy's folder, and the tool does not.
+  std::vector<pid_t> working() const { return processes_in(copy); }
+
+  std::string none_passed() const { return " 0 of " + std::to_string(total) + " checks"; }
+  std::string all_passed() const { return " " + std::to_string(total) + " of " + std::to_string(total) + " checks"; }
+
+  fs::path copy;
+  fs::path answer;
+  std::string stub;
+  std::string right;
+  int total = 0;
+};
+
+#define ASSERT_VERDICT(terminal, text) ASSERT_TRUE((terminal).wait_for(text, verdict_s)) << (text) << "\n" << (terminal)
+
+/// How many there are, as a text.
+std::string lessons() { return std::to_string(find_lessons(ATTN_ROOT).size()); }
+
+// ----------------------------------------------------------------------------------------------- through a lesson
+
+TEST_F(Evening, BeginsWithTheFirstLessonAndGoesOnWhereItStopped) {
+  fs::remove_all(copy / ".learn");
+  {
+    Terminal first(tool());
+    ASSERT_SHOWS(first, "00 warm_up: ");
+    EXPECT_SHOWS(first, "0 of " + lessons() + " lessons passed");
+    EXPECT_SHOWS(first, "read   lessons/00_warm_up/README.md");
+    EXPECT_SHOWS(first, "write  lessons/00_warm_up/linear.cpp");
+    EXPECT_SHOWS(first, "write  lessons/00_warm_up/softmax.cpp");
+    EXPECT_SHOWS(first, all_keys);
+    ASSERT_VERDICT(first, "TODO(00.");
+    first.type("p");
+    EXPECT_SHOWS(first, "This is the first lesson.");
+    first.type("n");
+    ASSERT_SHOWS(first, heading);
+    EXPECT_SHOWS(first, "write  " + answer_file);
+    ASSERT_VERDICT(first, none_passed());
+    first.type("p");
+    ASSERT_SHOWS(first, "00 warm_up: ");
+    first.type("n");
+    ASSERT_SHOWS(first, heading);
+    first.type("q");
+    EXPECT_EQ(first.wait_for_exit(), 0) << first;
+    EXPECT_SHOWS(first, "./learn goes on with 01 self_attention_v1.");
+  }
+  Terminal again(tool());
+  EXPECT_SHOWS(again, heading);
+  ASSERT_VERDICT(again, none_passed());
+  EXPECT_SHOWS(again, "TODO(01.1) is not written yet: " + answer_file);
+}
+
+TEST_F(Evening, NamesAMistakeGivesHintsAndWaitsAfterThePass) {
+  Terminal terminal(tool(), size(70, 110));  // all hints fit
+  ASSERT_VERDICT(terminal, none_passed());
+
+  save(mistaken("unscaled"));
+  ASSERT_VERDICT(terminal, "likely  the scores are " + not_passed);
+  EXPECT_SHOWS(terminal, "✗ 01 self_attention_v1 · SelfAttentionV1.");
+  EXPECT_SHOWS(terminal, "where   " + answer_file);
+  EXPECT_TRUE(terminal.colored());
+
+  terminal.type("s");
+  EXPECT_SHOWS(terminal, "The solution opens when you have passed, or have read the third hint (h).");
+  terminal.type("h");
+  EXPECT_SHOWS(terminal, "hint 1 of 3");
+  EXPECT_THAT(terminal.screen(), Not(HasSubstr("hint 2 of 3")));
+  terminal.type("h");
+  EXPECT_SHOWS(terminal, "hint 2 of 3");
+  EXPECT_THAT(terminal.screen(), AllOf(HasSubstr("hint 1 of 3"), Not(HasSubstr("hint 3 of 3"))));
+  terminal.type("h");
+  EXPECT_SHOWS(terminal, "hint 3 of 3");
+  EXPECT_SHOWS(terminal, "Esc goes back; s shows the solution.");
+  terminal.type("s");
+  EXPECT_SHOWS(terminal, "You have not passed this lesson yet. Show the solution all the same?");
+  terminal.type("n");
+  EXPECT_GONE(terminal, "Show the solution all the same?");
+  EXPECT_SHOWS(terminal, not_passed);
+
+  save(right);
+  ASSERT_VERDICT(terminal, "Well done. You can now:");
+  EXPECT_SHOWS(terminal, all_passed());
+  EXPECT_SHOWS(terminal, "1 of " + lessons() + " lessons passed");
+  ASSERT_VERDICT(terminal, " ms, the reference ");
+  EXPECT_THAT(row_with(terminal, "speed   "), HasSubstr(": you "));
+  pause_for(500);
+  EXPECT_THAT(terminal.screen(), AllOf(StartsWith(heading), HasSubstr("Well done."), EndsWith(all_keys)));
+
+  terminal.type("s");
+  EXPECT_SHOWS(terminal, "yours: self_attention_v1.cpp");
+  EXPECT_SHOWS(terminal, "the reference");
+  terminal.type(key::escape);
+  EXPECT_SHOWS(terminal, "Well done.");
+
+  save(mistaken("unscaled"));
+  ASSERT_VERDICT(terminal, not_passed);
+  EXPECT_SHOWS(terminal, "0 of " + lessons() + " lessons passed");
+  terminal.type("l");
+  EXPECT_SHOWS(terminal, "no longer passes  01 self_attention_v1");
+  terminal.type("s");
+  EXPECT_SHOWS(terminal, "yours: self_attention_v1.cpp");  // still: it passed once
+}
+
+TEST_F(Evening, GoesThroughTheListWithArrowsAndEnter) {
+  Terminal terminal(tool(), size(20, 60));  // too small for all lessons
+  ASSERT_VERDICT(terminal, none_passed());
+  terminal.type("l");
+  EXPECT_SHOWS(terminal, "> now  01 self_attention_v1");
+  const auto lessons = find_lessons(copy);
+  for (std::size_t i = 0; i < lessons.size(); ++i) terminal.type(key::down);
+  EXPECT_SHOWS(terminal, ">      " + replaced(lessons.back().name, "_", " "));
+  for (std::size_t i = 0; i < lessons.size(); ++i) terminal.type(key::up);
+  EXPECT_SHOWS(terminal, ">      00 warm_up");
+  terminal.type(key::escape);
+  EXPECT_SHOWS(terminal, "TODO(01.1) is not written yet");
+  terminal.type("l");
+  EXPECT_SHOWS(terminal, "> now  01 self_attention_v1");
+  terminal.type(key::up);
+  EXPECT_SHOWS(terminal, ">      00 warm_up");
+  terminal.type(key::enter);
+  EXPECT_SHOWS(terminal, "write  lessons/00_warm_up/softmax.cpp");
+  ASSERT_VERDICT(terminal, "TODO(00.");
+}
+
+TEST_F(Evening, ResetsAfterAskingAndLosesNothing) {
+  save("// mine\n" + right);
+  Terminal terminal(tool(), size(30, 120));
+  ASSERT_SHOWS(terminal, heading);
+  terminal.type("r");
+  EXPECT_SHOWS(terminal, "Put the stubs of 01 self_attention_v1 back?");
+  terminal.type("n");
+  EXPECT_SHOWS(terminal, "Nothing was changed.");
+  EXPECT_EQ(read_file(answer), "// mine\n" + right);
+  terminal.type("r");
+  EXPECT_SHOWS(terminal, "Put the stubs of 01 self_attention_v1 back?");
+  terminal.type("y");
+  const std::string command = "./learn backups restore ";
+  ASSERT_SHOWS(terminal, "Reset. What you wrote: " + command);
+  EXPECT_EQ(read_file(answer), stub);
+  const std::string note = row_with(terminal, command);
+  const std::string backup = note.substr(note.find(command) + command.size());
+  ASSERT_VERDICT(terminal, none_passed());
+  EXPECT_SHOWS(terminal, command + backup);
+  terminal.type("r");
+  EXPECT_SHOWS(terminal, "Nothing to reset");
+  terminal.type("q");
+  EXPECT_EQ(terminal.wait_for_exit(), 0);
+
+  Terminal restoring(tool({"backups", "restore", backup}));
+  EXPECT_EQ(restoring.wait_for_exit(), 0) << restoring;
+  EXPECT_EQ(read_file(answer), "// mine\n" + right);
+}
+
+TEST_F(Evening, ChecksAllLessonsUntilItIsStopped) {
+  Terminal terminal(tool());
+  ASSERT_VERDICT(terminal, none_passed());
+  terminal.type("c");
+  EXPECT_SHOWS(terminal, "Ctrl-C stops.");
+  EXPECT_THAT(terminal.screen(), HasSubstr(none_passed()));  // what is known of this one stays
+  ASSERT_VERDICT(terminal, "00 warm_up: not begun");
+  ASSERT_VERDICT(terminal, "01 self_attention_v1: not begun");
+  ASSERT_VERDICT(terminal, "02 fused_qkv: building");
+  terminal.type(key::escape);
+  EXPECT_SHOWS(terminal, "02 fused_qkv: building");  // there is no other view of it
+  terminal.type(key::ctrl_c);
+  EXPECT_SHOWS(terminal, "stopped");
+  EXPECT_GONE(terminal, "02 fused_qkv");
+  terminal.type(key::escape);
+  EXPECT_SHOWS(terminal, "TODO(01.1) is not written yet");
+  EXPECT_SHOWS(terminal, none_passed());
+}
+
+// ------------------------------------------------------------------------------------------------------------ saves
+
+/// From a save to the moment when the screen says so, the best of a few tries: others may be at work on this machine.
+double seconds_to_notice(Terminal& terminal, const std::function<void()>& save) {
+  double best = 1e9;
+  for (int attempt = 0; attempt < 5 && best > 0.3; ++attempt) {
+    if (attempt > 0) pause_for(500);
+    const auto saved = steady_clock::now();
+    save();
+    if (!terminal.wait_for("building", 10)) return 1e9;
+    best = std::min(best, std::chrono::duration<double>(steady_clock::now() - saved).count());
+    terminal.type(key::ctrl_c);
+    if (!terminal.wait_for("stopped before there was a verdict", 10)) return 1e9;
+  }
+  return best;
+}
+
+TEST_F(Evening, NoticesEverySaveWithinAThirdOfASecond) {
+  const fs::path elsewhere = copy / "build" / "elsewhere.cpp";
+  {
+    Terminal terminal(tool());
+    ASSERT_VERDICT(terminal, none_passed());
+    int saves = 0;
+    const auto next_text = [&] { return stub + "// save " + std::to_string(++saves) + "\n"; };
+    EXPECT_LE(seconds_to_notice(terminal, [&] { save(next_text()); }), 0.3) << "in place\n" << terminal;
+    EXPECT_LE(seconds_to_notice(terminal, [&] { save_by_renaming(next_text()); }), 0.3) << "renamed\n" << terminal;
+  }
+  fs::copy_file(answer, elsewhere, fs::copy_options::overwrite_existing);
+  fs::remove(answer);
+  fs::create_symlink(elsewhere, answer);
+  Terminal terminal(tool());
+  ASSERT_VERDICT(terminal, none_passed());
+  int saves = 0;
+  EXPECT_LE(seconds_to_notice(terminal, [&] { std::ofstream(elsewhere) << stub << "// link " << ++saves << "\n"; }),
+            0.3)
+      << "through a link\n"
+      << terminal;
+  EXPECT_TRUE(fs::is_symlink(answer));
+  fs::remove(answer);
+}
+
+TEST_F(Evening, JudgesTheNewestTextWhenSomebodySavesWhileItBuilds) {
+  Terminal terminal(tool());
+  ASSERT_VERDICT(terminal, none_passed());
+  save(mistaken("unscaled"));
+  ASSERT_SHOWS(terminal, "building");
+  pause_for(300);  // the compiler has read it
+  save(right);
+  ASSERT_VERDICT(terminal, "Well done.");
+  EXPECT_THAT(terminal.transcript(), Not(HasSubstr(not_passed)));
+  save_by_renaming(mistaken("unscaled"));
+  save_by_renaming(right);
+  save_by_renaming(mistaken("divided_by_dim"));
+  ASSERT_VERDICT(terminal, "the scores are divided by E, not by √E");
+}
+
+// ------------------------------------------------------------------------------------------- what should not happen
+
+TEST_F(Evening, StopsAnEndlessLoopAtCtrlC) {
+  Terminal terminal(tool());
+  ASSERT_VERDICT(terminal, none_passed());
+  const std::string loop = "for (volatile bool on = true; on;) {\n}";
+  for (const auto& text :
+       {beginning_with(loop), "static const int early = [] { " + loop + " return 1; }();\n" + right}) {
+    save(text);
+    ASSERT_TRUE(terminal.wait_for("checking", verdict_s)) << terminal;
+    ASSERT_TRUE(comes_true([&] { return !working().empty(); }));
+    terminal.type(key::ctrl_c);
+    EXPECT_SHOWS(terminal, "01 self_attention_v1: stopped before there was a verdict");
+    EXPECT_TRUE(comes_true([&] { return working().empty(); }));
+  }
+  terminal.type(key::ctrl_c);
+  EXPECT_EQ(terminal.wait_for_exit(), 0) << "nothing runs any more, so it quits";
+}
+
+TEST_F(Evening, LeavesNothingRunningWhenItIsKilled) {
+  save("static const int early = [] { for (volatile bool on = true; on;) {} return 1; }();\n" + right);
+  for (const int signal : {SIGTERM, SIGKILL}) {
+    for (const std::string doing : {"building", "checking"}) {
+      save(read_file(answer) + "\n");
+      Terminal terminal(tool());
+      ASSERT_TRUE(terminal.wait_for(doing, verdict_s)) << terminal;
+      ASSERT_TRUE(comes_true([&] { return !working().empty(); }));
+      kill(terminal.pid(), signal);
+      EXPECT_EQ(terminal.wait_for_exit(), 128 + signal);
+      EXPECT_TRUE(comes_true([&] { return working().empty(); })) << doing;
+    }
+  }
+}
+
+TEST_F(Evening, ShowsTheFirstErrorAndLetsOneScrollToTheLast) {
+  std::string errors;
+  for (int i = 0; i < 40; ++i) errors += "  missing_name_" + std::to_string(i) + "();\n";
+  save(beginning_with(errors));
+  Terminal terminal(tool());
+  ASSERT_VERDICT(terminal, "missing_name_0");
+  EXPECT_THAT(row_with(terminal, "self_attention_v1.cpp:"), HasSubstr(answer_file));
+  EXPECT_SHOWS(terminal, "more lines (arrow down)");
+  EXPECT_THAT(terminal.screen(), AllOf(Not(HasSubstr("ninja")), Not(HasSubstr("FAILED")), EndsWith(all_keys)));
+  for (int i = 0; i < 40 && !terminal.wait_for("does not compile yet: begin with the first error above", 0.1); ++i) {
+    terminal.type("\x1b[6~");  // page down
+  }
+  EXPECT_SHOWS(terminal, "01 self_attention_v1 does not compile yet");
+  EXPECT_GONE(terminal, "more lines");
+  terminal.type(key::up);
+  EXPECT_SHOWS(terminal, "more lines");
+  for (int i = 0; i < 40; ++i) terminal.type("\x1b[5~");
+  EXPECT_SHOWS(terminal, "missing_name_0");
+  for (const std::string form : {"\x1b[F", "\x1bOF", "\x1b[4~"}) {
+    terminal.type(form);  // End, as one terminal or another sends it
+    EXPECT_GONE(terminal, "more lines");
+    terminal.type(form == "\x1b[F" ? "\x1b[H" : form == "\x1bOF" ? "\x1bOH" : "\x1b[1~");
+    EXPECT_SHOWS(terminal, "missing_name_0");
+  }
+}
+
+TEST_F(Evening, IsNotGarbledByWhatALearnersProgramPrints) {
+  const std::string naughty = R"("\x1b[2J\x1b[10;10Hhere\tand\rthere" << std::string(300, '@') << " end\n")";
+  save(beginning_with("  std::cout << " + naughty + ";\n  throw 42;"));
+  Terminal terminal(tool(), size(40, 100));
+  ASSERT_VERDICT(terminal, "?[2J?[10;10Hhere");
+  EXPECT_SHOWS(terminal, " end");
+  EXPECT_THAT(terminal.screen(), AllOf(StartsWith(heading), EndsWith(all_keys)));
+  const std::string screen = terminal.screen();
+  EXPECT_EQ(std::count(screen.begin(), screen.end(), '@'), 300) << terminal;  // in rows as wide as the screen
+  EXPECT_THAT(terminal.transcript(), Not(HasSubstr("\x1b[10;10H")));
+}
+
+// ------------------------------------------------------------------------------------------------------ the terminal
+
+TEST_F(Evening, IsAsIfStartedAnewAfterEveryChangeOfSize) {
+  Terminal terminal(tool());
+  ASSERT_VERDICT(terminal, none_passed());
+  for (const auto& [rows, columns] : {std::pair{20, 60}, {50, 200}, {10, 40}, {30, 100}}) {
+    Terminal fresh(tool(), size(rows, columns));
+    terminal.resize(rows, columns);
+    const auto same = [&] { return terminal.screen() == fresh.screen(); };
+    EXPECT_TRUE(comes_true(same)) << terminal << fresh;
+    EXPECT_THAT(terminal.screen(), AllOf(StartsWith("01 self_attention_v1: "), HasSubstr("q quit")));
+    terminal.type("l");
+    fresh.type("l");
+    EXPECT_SHOWS(terminal, "> now  01");
+    EXPECT_SHOWS(fresh, "> now  01");
+    EXPECT_TRUE(comes_true(same)) << terminal << fresh;
+    terminal.type(key::escape);
+  }
+}
+
+/// A shell script around the tool that notes the terminal's modes before and after, and the tool's process.
+std::vector<std::string> noting_modes(const fs::path& folder) {
+  std::vector<std::string> command = {
+      "sh", "-c", "cd '" + folder.string() + R"('; stty -g >before; sh -c 'echo $$ >tool; exec "$@"' sh "$@"
+stty -g >after; echo; echo over)",
+      "sh"};
+  for (const auto& word : tool_on_copy({})) command.push_back(word);
+  return command;
+}
+
+TEST_F(Evening, LeavesTheTerminalAsItWas) {
+  const fs::path notes = copy / "build" / "notes";
+  fs::create_directories(notes);
+  for (const int signal : {0, SIGTERM, SIGHUP, SIGINT, SIGQUIT}) {
+    for (const char* note : {"before", "after", "tool"}) fs::remove(notes / note);
+    Terminal terminal(noting_modes(notes));
+    ASSERT_VERDICT(terminal, "checks");
+    if (signal == 0) terminal.type("q");
+    if (signal != 0) kill(std::stoi(read_file(notes / "tool")), signal);
+    ASSERT_SHOWS(terminal, "over");
+    EXPECT_EQ(read_file(notes / "after"), read_file(notes / "before")) << signal;
+    const std::string written = terminal.transcript();
+    EXPECT_GT(written.rfind("\x1b[?25h"), written.rfind("\x1b[?25l")) << "the cursor is hidden after signal " << signal;
+  }
+}
+
+TEST_F(Evening, JudgesAFileThatComesBackWithAnOlderTime) {
+  save(right);
+  Terminal terminal(tool());
+  ASSERT_VERDICT(terminal, all_passed());
+  for (const bool passes : {false, true}) {
+    const fs::path beside = answer.string() + ".tmp";
+    std::ofstream(beside) << (passes ? right : stub);
+    fs::last_write_time(beside, fs::last_write_time(answer) - std::chrono::hours(24));
+    fs::rename(beside, answer);
+    ASSERT_VERDICT(terminal, passes ? all_passed() : none_passed());
+  }
+}
+
+TEST_F(Evening, JudgesAgainWhenTheCourseIsUpdated) {
+  save(mistaken("unscaled"));
+  Terminal terminal(tool());
+  ASSERT_VERDICT(terminal, "likely  the scores are " + not_passed);
+  const fs::path catalogue = copy / "tests/01_self_attention_v1/mistakes.json";
+  save_as(catalogue, replaced(read_file(catalogue), "the scores are " + not_passed, "the scores lack their √E"));
+  ASSERT_VERDICT(terminal, "likely  the scores lack their √E");
+}
+
+TEST_F(Evening, CallsTheEditorWithTheLessonsFiles) {
+  const fs::path notes = copy / "build" / "notes";
+  fs::create_directories(notes);
+  fs::remove(notes / "after");
+  const fs::path editor = notes / "editor.sh";
+  std::ofstream(editor) << "stty -a >'" << notes.string() << "/modes'\necho \"editing: $*\"\nread -r line\n"
+                        << "echo \"// $line\" >>\"$2\"\n";
+  Terminal::Options options;
+  options.environment["EDITOR"] = "sh " + editor.string() + " --wait";
+  Terminal terminal(noting_modes(notes), options);
+  ASSERT_VERDICT(terminal, none_passed());
+  const std::string before = terminal.screen();
+  terminal.type("e");
+  ASSERT_SHOWS(terminal, "editing: --wait " + answer_file);
+  terminal.type("typed in the editor\r");
+  ASSERT_VERDICT(terminal, none_passed());
+  EXPECT_TRUE(comes_true([&] { return terminal.screen() == before; }, verdict_s)) << terminal;
+  EXPECT_EQ(read_file(answer), stub + "// typed in the editor\n");
+  EXPECT_THAT(read_file(notes / "modes"), AllOf(HasSubstr(" icanon"), HasSubstr(" echo "), Not(HasSubstr("-icanon"))));
+  terminal.type("q");
+  ASSERT_SHOWS(terminal, "over");
+  EXPECT_EQ(read_file(notes / "after"), read_file(notes / "before"));
+}
+
+TEST_F(Evening, TakesAUsualEditorAndSaysWhenThereIsNone) {
+  {
+    const fs::path programs = copy / "build" / "programs";
+    fs::create_directories(programs);
+    std::ofstream(programs / "editor") << "#!/bin/sh\necho \"editing: $*\"\nread -r line\n";
+    fs::permissions(programs / "editor", fs::perms::owner_all);
+    Terminal::Options usual;
+    usual.environment["PATH"] = programs.string() + ":" + std::getenv("PATH");
+    Terminal terminal(tool(), usual);
+    ASSERT_VERDICT(terminal, none_passed());
+    terminal.type("e");
+    EXPECT_SHOWS(terminal, "editing: " + answer_file);
+    terminal.type("\r");
+    ASSERT_VERDICT(terminal, none_passed());
+  }
+  Terminal::Options options;
+  options.environment["EDITOR"] = "no-such-editor";
+  Terminal terminal(tool(), options);
+  ASSERT_VERDICT(terminal, none_passed());
+  terminal.type("e");
+  EXPECT_SHOWS(terminal, "The editor in $EDITOR could not be started.");
+}
+
+TEST_F(Evening, StopsAtCtrlZAndGoesOnInTheForeground) {
+  Terminal::Options options;
+  options.environment["PS1"] = "prompt> ";
+  Terminal terminal({"bash", "--norc", "--noprofile", "-i"}, options);
+  ASSERT_SHOWS(terminal, "prompt>");
+  terminal.type(typed(tool()));
+  ASSERT_VERDICT(terminal, none_passed());
+  terminal.type("\x1a");
+  ASSERT_SHOWS(terminal, "Stopped");
+  terminal.type("stty -a | grep -o '.icanon'; echo $((6 * 7))\r");
+  EXPECT_SHOWS(terminal, " icanon");
+  EXPECT_SHOWS(terminal, "42");
+  terminal.type("fg\r");
+  EXPECT_TRUE(comes_true([&] { return terminal.screen().rfind(heading, 0) == 0; })) << terminal;
+  EXPECT_SHOWS(terminal, all_keys);
+  terminal.type("q");
+  EXPECT_SHOWS(terminal, "./learn goes on with");
+}
+
+TEST_F(Evening, LeavesNothingRunningAtCtrlZAndChecksAnewAfterwards) {
+  save(beginning_with("for (volatile bool on = true; on;) {}"));
+  Terminal::Options options;
+  options.environment["PS1"] = "prompt> ";
+  Terminal terminal({"bash", "--norc", "--noprofile", "-i"}, options);
+  ASSERT_SHOWS(terminal, "prompt>");
+  for (const bool by_key : {true, false}) {
+    terminal.type(by_key ? typed(tool()) : "fg\r");
+    ASSERT_VERDICT(terminal, "checking ...");
+    if (by_key) {
+      terminal.type("\x1a");
+    } else {
+      for (const pid_t one : processes_of(tool().front())) kill(one, SIGTSTP);
+    }
+    ASSERT_SHOWS(terminal, "Stopped");
+    EXPECT_TRUE(comes_true([&] { return working().empty(); }, 3)) << "a check is still running";
+    terminal.type("clear; stty -a | grep -o '.icanon'\r");
+    EXPECT_SHOWS(terminal, " icanon");
+  }
+  terminal.type("fg\r");
+  ASSERT_VERDICT(terminal, "a loop that never ends?");
+  EXPECT_SHOWS(terminal, all_keys);
+}
+
+TEST_F(Evening, LeavesNothingRunningAtCtrlZOfACommand) {
+  save(beginning_with("for (volatile bool on = true; on;) {}"));
+  Terminal::Options options;
+  options.environment["PS1"] = "prompt> ";
+  Terminal terminal({"bash", "--norc", "--noprofile", "-i"}, options);
+  ASSERT_SHOWS(terminal, "prompt>");
+  terminal.type(typed(tool({"check", "01"})));
+  ASSERT_TRUE(comes_true([&] { return !processes_of(copy / "build/dev/lesson_01").empty(); }, verdict_s));
+  terminal.type("\x1a");
+  ASSERT_SHOWS(terminal, "Stopped");
+  EXPECT_TRUE(comes_true([&] { return working().empty(); }, 3)) << "something is still running";
+  terminal.type("clear; fg\r");
+  ASSERT_VERDICT(terminal, "a loop that never ends?");
+}
+
+TEST_F(Evening, DoesNotStopAtCtrlZWhereNobodyCouldGoOn) {
+  Terminal terminal(tool());
+  ASSERT_VERDICT(terminal, none_passed());
+  terminal.type("\x1a");
+  terminal.type("l");
+  EXPECT_SHOWS(terminal, "> now");
+}
+
+// ------------------------------------------------------------------------------------------------------------ styles
+
+TEST_F(Evening, IsPlainTextInWordsWhereThatIsWanted) {
+  Terminal::Options no_color = size(60, 100);
+  no_color.environment["NO_COLOR"] = "1";
+  Terminal::Options dumb = size(60, 100);
+  dumb.environment["TERM"] = "dumb";
+  Terminal::Options usual = size(60, 100);
+  for (const auto& [options, arguments, cross] : {std::tuple{no_color, std::vector<std::string>{}, "FAILED "},
+                                                  {usual, {"--plain"}, "FAILED "},
+                                                  {dumb, {}, "✗ "}}) {
+    Terminal terminal(tool(arguments), options);
+    ASSERT_VERDICT(terminal, none_passed());
+    EXPECT_SHOWS(terminal, cross + std::string("01 self_attention_v1"));
+    terminal.type("h");
+    EXPECT_SHOWS(terminal, "hint 1 of 3");
+    terminal.type("l" + key::up);
+    EXPECT_SHOWS(terminal, "at: 00 warm_up");
+    terminal.type(key::escape);
+    terminal.type("x");
+    terminal.type("?");
+    EXPECT_SHOWS(terminal, "Enter checks once more");
+    terminal.type("q");
+    EXPECT_EQ(terminal.wait_for_exit(), 0) << terminal;
+    EXPECT_THAT(terminal.transcript(), Not(HasSubstr("\x1b"))) << cross;
+    EXPECT_THAT(terminal.transcript(), Not(HasSubstr(std::string(cross) == "✗ " ? "FAILED " : "✗")));
+  }
+}
+
+TEST_F(Evening, IsAsciiInALocaleThatKnowsNothingElse) {
+  Terminal::Options options = size(40, 100);
+  options.environment["LC_ALL"] = "C";
+  Terminal terminal(tool(), options);
+  ASSERT_VERDICT(terminal, none_passed());
+  for (const std::string key : {"h", "h", "h", "l", "r", "\x1b"}) {
+    terminal.type(key);
+    pause_for(100);
+  }
+  save(mistaken("unscaled"));
+  ASSERT_VERDICT(terminal, "likely  the scores are not divided by sqrt E");
+  EXPECT_SHOWS(terminal, "FAILED 01 self_attention_v1 - SelfAttentionV1.");
+  EXPECT_TRUE(is_ascii(terminal.transcript())) << terminal;
+}
+
+TEST_F(Evening, FitsNarrowAndWideTerminals) {
+  save(mistaken("unscaled"));
+  for (const int columns : {60, 80, 200}) {
+    Terminal terminal(tool(), size(40, columns));
+    ASSERT_VERDICT(terminal, "likely  the scores are " + not_passed);
+    const auto rows = rows_of(terminal.screen());
+    EXPECT_THAT(rows.front(), StartsWith(heading));
+    EXPECT_THAT(rows.back(), EndsWith("q quit"));  // no break in between
+    for (const std::string label : {"likely  ", "where   ", "hint    ", "read   ", "write  "}) {
+      EXPECT_NE(row_with(terminal, label), "") << label << "\n" << terminal;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attn::tests

@@ -1,0 +1,198 @@
+// The gate can fail: every defect planted below planted/ is refused, for the right reason.
+#include "gate/gate.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "lesson/lesson.hpp"
+
+namespace attn::gate {
+namespace {
+
+using lesson::find_lesson;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+const std::filesystem::path planted = ATTN_PLANTED;
+const std::filesystem::path root = ATTN_ROOT;
+const std::filesystem::path programs = ATTN_PROGRAMS;
+
+TEST(Gate, RefusesAStubThatPassesACheck) {
+  const Problems problems = judge_stub(find_lesson(planted, "90"), programs / "lesson_90");
+  EXPECT_THAT(problems, Contains(HasSubstr("the stub passes Doubled.KeepsTheShape")));
+}
+
+TEST(Gate, RefusesAStubThatDoesNotCallTodo) {
+  const Problems problems = judge_stub(find_lesson(planted, "90"), programs / "lesson_90");
+  EXPECT_THAT(problems, Contains(HasSubstr("no stub calls todo(\"90.1\")")));
+}
+
+TEST(Gate, TakesAStubThatPassesNothing) {
+  EXPECT_THAT(judge_stub(find_lesson(planted, "91"), programs / "lesson_91"), IsEmpty());
+}
+
+TEST(Gate, TakesAMistakeThatIsRejectedAndNamed) {
+  EXPECT_THAT(judge_mistake(find_lesson(planted, "91"), "right", programs / "mutants_91"), IsEmpty());
+}
+
+TEST(Gate, TakesAMistakeThatIsAProgramOfItsOwn) {
+  EXPECT_THAT(judge_mistake(find_lesson(planted, "91"), "alone", programs / "mutant_91_alone"), IsEmpty());
+}
+
+TEST(Gate, RefusesAMistakeThatTheProgramDoesNotHold) {
+  EXPECT_THAT(judge_mistake(find_lesson(planted, "91"), "alone", programs / "mutants_91"),
+              Contains(HasSubstr("passes all checks")));
+}
+
+TEST(Gate, RefusesAMistakeThatPasses) {
+  EXPECT_THAT(judge_mistake(find_lesson(planted, "91"), "passes", programs / "mutants_91"),
+              Contains(HasSubstr("passes all checks")));
+}
+
+TEST(Gate, RefusesAMistakeThatIsTakenForAnother) {
+  const Problems problems = judge_mistake(find_lesson(planted, "91"), "misnamed", programs / "mutants_91");
+  EXPECT_THAT(problems, Contains(HasSubstr("no failure says \"the last element was squared\"")));
+  EXPECT_THAT(problems, Contains(HasSubstr("is taken for other")));
+}
+
+TEST(Gate, RefusesAMistakeThatNobodyNames) {
+  EXPECT_THAT(judge_mistake(find_lesson(planted, "91"), "unnamed", programs / "mutants_91"),
+              Contains(HasSubstr("no failure says \"every element was negated\"")));
+}
+
+TEST(Gate, RefusesAFindThatNoLongerOccurs) {
+  EXPECT_THAT(judge_mistake(find_lesson(planted, "92"), "lost", "no program"), Contains(HasSubstr("occurs 0 times")));
+}
+
+TEST(Gate, RefusesAFindThatOccursTwice) {
+  EXPECT_THAT(judge_mistake(find_lesson(planted, "92"), "twice", "no program"), Contains(HasSubstr("exactly once")));
+}
+
+TEST(Gate, RefusesAMissingHintLevel) {
+  EXPECT_THAT(judge_chapter(find_lesson(planted, "91")), Contains(HasSubstr("hints.md has 2 levels for 91.1")));
+}
+
+TEST(Gate, RefusesADeadLink) {
+  const Problems problems = judge_chapter(find_lesson(planted, "91"));
+  EXPECT_THAT(problems, Contains(HasSubstr("no_such_page.md leads nowhere")));
+  EXPECT_THAT(problems, Contains(HasSubstr("#no-such-heading names a heading that is not there")));
+}
+
+TEST(Gate, RefusesAChapterWithoutItsSections) {
+  const Problems problems = judge_chapter(find_lesson(planted, "91"));
+  EXPECT_THAT(problems, Contains(HasSubstr("no section \"## Predict first\"")));
+  EXPECT_THAT(problems, Contains(HasSubstr("expected 100 to 180")));
+  EXPECT_THAT(problems, Contains(HasSubstr("does not name the task 91.1")));
+}
+
+TEST(Gate, RefusesAStubWithoutACopy) {
+  EXPECT_THAT(
+      judge_chapter(find_lesson(planted, "90")),
+      Contains(AllOf(StartsWith("tests/90_stub_passes/stub/doubled.cpp is missing"),
+                     HasSubstr("cp lessons/90_stub_passes/doubled.cpp tests/90_stub_passes/stub/doubled.cpp"))));
+}
+
+TEST(Gate, RefusesAStubThatDiffersFromItsCopy) {
+  EXPECT_THAT(
+      judge_chapter(find_lesson(planted, "91")),
+      Contains(AllOf(StartsWith("lessons/91_mistakes/doubled.cpp differs from tests/91_mistakes/stub/doubled.cpp"),
+                     HasSubstr("`cp lessons/91_mistakes/doubled.cpp tests/91_mistakes/stub/doubled.cpp`"),
+                     HasSubstr("`./learn reset 91` puts the stub back"))));
+}
+
+TEST(Gate, RefusesACopyOfNoStub) {
+  EXPECT_THAT(judge_chapter(find_lesson(planted, "91")),
+              Contains(AllOf(StartsWith("tests/91_mistakes/stub/no_such_stub.cpp is too much"),
+                             HasSubstr("`rm tests/91_mistakes/stub/no_such_stub.cpp`"))));
+}
+
+TEST(Gate, TakesAnExactCopyOfAStub) {
+  const std::filesystem::path copy =
+      std::filesystem::temp_directory_path() / ("attn-stubs-" + std::to_string(getpid()));
+  std::filesystem::remove_all(copy);
+  std::filesystem::copy(planted, copy, std::filesystem::copy_options::recursive);
+  std::filesystem::create_directories(copy / "tests/90_stub_passes/stub");
+  std::filesystem::copy(copy / "lessons/90_stub_passes/doubled.cpp", copy / "tests/90_stub_passes/stub");
+  EXPECT_THAT(judge_chapter(find_lesson(copy, "90")), Not(Contains(HasSubstr("/stub/"))));
+  std::filesystem::remove_all(copy);
+}
+
+TEST(Gate, RefusesADisabledCheck) {
+  EXPECT_THAT(judge_chapter(find_lesson(planted, "91")), Contains(HasSubstr("disabled or skipped")));
+}
+
+TEST(Gate, RefusesChecksWithoutASpeed) {
+  EXPECT_THAT(judge_chapter(find_lesson(planted, "91")),
+              Contains(HasSubstr("no ATTN_SPEED(...) in tests/91_mistakes")));
+  EXPECT_THAT(judge_chapter(find_lesson(root, "01")), Not(Contains(HasSubstr("ATTN_SPEED"))));
+}
+
+TEST(Gate, RefusesALessonWithoutAnInterviewer) {
+  EXPECT_THAT(judge_chapter(find_lesson(planted, "90")), Contains(HasSubstr("90_stub_passes/interview.md")));
+}
+
+TEST(Gate, RefusesAnInterviewerWhoSaysTooLittle) {
+  const Problems problems = judge_chapter(find_lesson(planted, "91"));
+  EXPECT_THAT(problems, Contains("interview.md gives 3 minutes, expected 5 to 40"));
+  EXPECT_THAT(problems, Contains("interview.md has 1 lines of text, expected 6 to 25"));
+  EXPECT_THAT(problems, Contains(HasSubstr("more than 100 characters: Double it.")));
+  EXPECT_THAT(problems, Contains("interview.md does not name the file doubled.cpp"));
+}
+
+TEST(Gate, RefusesAnInterviewCornerWithoutEnoughAnswers) {
+  const Problems problems = judge_chapter(find_lesson(planted, "91"));
+  EXPECT_THAT(problems, Contains("the interview corner has 2 questions, expected at least 3"));
+  EXPECT_THAT(problems, Contains("no answer to the question \"Who listed this one?\""));
+}
+
+TEST(Gate, RefusesAGoldenMistakeThatIsNotCatalogued) {
+  // lesson 91 has a mistake without values, and no generator
+  const Problems problems = judge_golden(find_lesson(planted, "91"));
+  EXPECT_THAT(problems, Contains(HasSubstr("mistake unnamed has no value from PyTorch")));
+  EXPECT_THAT(problems, Contains(HasSubstr("tests/91_mistakes/golden.py is not there")));
+}
+
+TEST(Gate, RefusesAHouseWithDeadLinksAndForgottenPresets) {
+  const std::filesystem::path copy =
+      std::filesystem::temp_directory_path() / ("attn-house-" + std::to_string(getpid()));
+  std::filesystem::remove_all(copy);
+  std::filesystem::copy(planted, copy, std::filesystem::copy_options::recursive);
+  for (const char* file : {"CONTRIBUTING.md", "CMakePresets.json"})
+    std::filesystem::copy_file(root / file, copy / file);
+  std::filesystem::create_directories(copy / "docs");
+  std::ofstream(copy / "docs" / "interview.md") << "[Who listed this one?](../lessons/91_mistakes/README.md)\n";
+  std::ofstream(copy / "docs" / "sources.md") << "Doubled.KeepsTheShape Doubled.DoesNotExist\n";
+  const Problems problems = judge_house(copy);
+  EXPECT_THAT(problems, Contains(HasSubstr("lessons/no_such_lesson/README.md leads nowhere")));
+  EXPECT_THAT(problems, Contains(HasSubstr("no link to lessons/91_mistakes")));
+  EXPECT_THAT(problems, Contains(HasSubstr("the question of lesson 91 \"Who forgot to list this one?\"")));
+  EXPECT_THAT(problems, Contains(HasSubstr("names the check Doubled.DoesNotExist")));
+  EXPECT_THAT(problems, Not(Contains(HasSubstr("Doubled.KeepsTheShape"))));
+  EXPECT_THAT(problems, Not(Contains(HasSubstr("Who listed this one?"))));
+  EXPECT_THAT(problems, Contains(HasSubstr("no lesson-90 among its workflowPresets")));
+  EXPECT_THAT(problems, Contains(HasSubstr("CMakeLists.txt has no add_lesson(92_lost_find")));
+  std::filesystem::remove_all(copy);
+}
+
+TEST(FindLesson, TakesNumbersAndNames) {
+  for (const char* name : {"1", "01", "self_attention_v1", "01_self_attention_v1"}) {
+    EXPECT_EQ(find_lesson(root, name).name, "01_self_attention_v1");
+  }
+}
+
+TEST(FindLesson, SaysWhichLessonsThereAre) {
+  EXPECT_THAT([] { find_lesson(root, "no_such"); }, ::testing::ThrowsMessage<std::invalid_argument>(::testing::AllOf(
+                                                        HasSubstr("\"no_such\""), HasSubstr("01 self_attention_v1"))));
+}
+
+}  // namespace
+}  // namespace attn::gate

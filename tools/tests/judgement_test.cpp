@@ -1,0 +1,143 @@
+// What the tool makes of a program of checks: of what it reports, and of how it ends.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "learn/machine/build.hpp"
+#include "learn/machine/checking.hpp"
+#include "scratch.hpp"
+
+namespace attn::learn {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+namespace fs = std::filesystem;
+
+const std::string passed = R"({"name": "Sums.Add", "state": "passed", "text": "", "hint": ""})";
+const std::string failed = R"({"name": "Sums.Merge", "state": "failed", "text": "threw", "hint": "42"})";
+
+/// A lesson with two checks. Its program is a script that gets the report's file as $report.
+class Judged : public ::testing::Test {
+ protected:
+  Judged() {
+    put(lesson.folder() / "sums.cpp", "int sum();\n");
+    put(lesson.stub_of("sums.cpp"), "int sum();\n");
+    put(lesson.checks_file(), "TEST(Sums, Add) {}\n\n  TEST( is not one\nTEST(Sums, Merge) {}\n");
+    put(lesson.mistakes_file(), R"({"mistakes": []})");
+    put(programs / "build.ninja", "build lesson_42: phony\nbuild solution_42_test: phony\n");
+    put(programs / "CMakeCache.txt", "\nCMAKE_HOME_DIRECTORY:INTERNAL=.\n");
+  }
+
+  void write_program(const std::string& name, const std::string& script) const {
+    put(programs / name, "#!/bin/sh\nreport=${1#--report=}\n" + script + "\n");
+    fs::permissions(programs / name, fs::perms::owner_all);
+  }
+
+  Verdict verdict_on(const std::string& script) const {
+    write_program("lesson_42", script);
+    Judgement judgement(lesson);
+    judgement.wait({});
+    return judgement.verdict();
+  }
+
+  static std::string report(const std::string& checks) { return "echo '{\"checks\": [" + checks + "]}' >$report; "; }
+
+  Scratch scratch;
+  const lesson::Lesson lesson{scratch.path(), "42_sums"};
+  const fs::path programs = scratch.path() / "build" / "dev";
+};
+
+TEST_F(Judged, PassesWhenAllChecksOfTheLessonPassed) {
+  EXPECT_EQ(verdict_on(report(passed + "," + passed) + "exit 0").word(), "passed");
+}
+
+TEST_F(Judged, FailsWhenACheckFailedWhateverTheExitCode) {
+  EXPECT_EQ(verdict_on(report(passed + "," + failed) + "exit 1").word(), "failed");
+  EXPECT_EQ(verdict_on(report(passed + "," + failed) + "exit 0").word(), "failed");
+}
+
+TEST_F(Judged, DoesNotPassWhenFewerChecksRanThanTheLessonHas) {
+  const Verdict verdict = verdict_on(report(passed) + "exit 0");
+  EXPECT_EQ(verdict.word(), "could not be judged");
+  EXPECT_THAT(verdict.text, HasSubstr("1 of its 2 checks ran"));
+}
+
+TEST_F(Judged, DoesNotPassWithoutAReport) {
+  const Verdict verdict = verdict_on("echo hello; exit 0");
+  EXPECT_EQ(verdict.word(), "could not be judged");
+  EXPECT_THAT(verdict.text, HasSubstr("hello"));
+  EXPECT_THAT(verdict.text, HasSubstr("its checks gave no report (exit code 0): does your file replace"));
+  EXPECT_THAT(verdict_on("kill -KILL $$").text, HasSubstr("its checks were killed (signal 9)"));
+}
+
+TEST_F(Judged, FailsForWhatHappenedBeforeTheFirstCheck) {
+  const Verdict verdict = verdict_on("echo '{\"problem\": \"the program crashed\", \"checks\": []}' >$report; exit 1");
+  EXPECT_EQ(verdict.word(), "failed");
+  EXPECT_EQ(verdict.text, "✗ 42 sums: the program crashed");
+}
+
+TEST_F(Judged, LetsAProgramThatWasSuspendedGoOn) {
+  EXPECT_EQ(verdict_on("kill -STOP $$; " + report(passed + "," + passed) + "exit 0").word(), "passed");
+}
+
+TEST_F(Judged, LeavesNoFileBehind) {
+  verdict_on(report(passed) + "exit 0");
+  for (const auto& entry : fs::directory_iterator(programs)) {
+    EXPECT_THAT(entry.path().filename().string(), Not(HasSubstr("lesson_42-")));
+  }
+}
+
+TEST_F(Judged, HasNoSpeedWhereItsProgramPrintsSomethingElse) {
+  write_program("solution_42_test", "echo '{\"what\": \"sum\", \"milliseconds\": 2}'");
+  const auto line_when = [&](const std::string& script) {
+    write_program("lesson_42", script);
+    SpeedTest speed(lesson);
+    speed.wait({});
+    return speed.line();
+  };
+  EXPECT_THAT(line_when("echo '{\"what\": \"sum\", \"milliseconds\": 1}'"), HasSubstr("you 1 ms, the reference 2 ms"));
+  EXPECT_EQ(line_when("echo a word; echo '{\"what\": \"sum\", \"milliseconds\": 1}'"), "");
+  EXPECT_EQ(line_when("true"), "");
+}
+
+TEST_F(Judged, ShowsTheCompilersWordsAloneWhateverTheEnvironment) {
+  put(programs / "build.ninja", "rule fail\n  command = echo x.cpp:1:1: error: no; false\nbuild lesson_42: fail\n");
+  const std::map<std::string, std::string> environment = {
+      {"CLICOLOR_FORCE", "1"}, {"NINJA_STATUS", "at %f "}, {"LD_PRELOAD", "/no/such/library.so"}};
+  for (const auto& [name, value] : environment) {
+    setenv(name.c_str(), value.c_str(), 1);
+    EXPECT_EQ(verdict_on("").text,
+              "x.cpp:1:1: error: no\n\n42 sums does not compile yet: begin with the first error above")
+        << name;
+    unsetenv(name.c_str());
+  }
+}
+
+TEST(AdviceOnLinking, NamesWhatIsDefinedTwice) {
+  const std::string helper = "attn::softmax_rows(arma::Mat<double> const&)";
+  const std::string advice = helper + " is defined twice, by you and by the course: give yours another name, or put it";
+  EXPECT_THAT(advice_on_linking("ld.lld: error: duplicate symbol: " + helper + "\n>>> defined at x.cpp"),
+              HasSubstr(advice));
+  EXPECT_THAT(advice_on_linking("/usr/bin/ld.gold: error: x.o: multiple definition of '" + helper + "'\n"),
+              HasSubstr(advice));
+  EXPECT_THAT(advice_on_linking("/usr/bin/ld: x.o: in function `f':\nx.cpp:(.text+0x0): multiple definition of `" +
+                                helper + "'; y.o:y.cpp:(.text+0x0): first defined here"),
+              HasSubstr(advice));
+}
+
+TEST(AdviceOnLinking, KnowsASecondMain) {
+  EXPECT_THAT(advice_on_linking("ld.lld: error: duplicate symbol: main\n"), HasSubstr("your file has a main()"));
+}
+
+TEST(AdviceOnLinking, IsSilentAboutOtherErrors) {
+  EXPECT_EQ(advice_on_linking("ld.lld: error: undefined symbol: attn::softmax_rows(arma::Mat<double> const&)\n"), "");
+  EXPECT_EQ(advice_on_linking("x.cpp:3:1: error: redefinition of 'int f()'\n"), "");
+}
+
+}  // namespace
+}  // namespace attn::learn

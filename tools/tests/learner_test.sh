@@ -1,0 +1,145 @@
+#!/usr/bin/env bash
+# What a learner goes through with lesson 01, on the built copy of the course: stub, mistakes, compile errors, crashes,
+# right answers in several styles; through the tool, ctest and a workflow preset.
+#
+#   learner_test.sh COURSE LEARN COPY       the course's folder, the tool to drive, and the copy
+set -euo pipefail
+course=$1
+tool=$2
+copy=$3
+# shellcheck source=tools/tests/expect.sh
+. "$course/tools/tests/expect.sh"
+
+"$course/tools/tests/put_back.sh" "$course" "$copy"
+cd "$copy"
+lesson=lessons/01_self_attention_v1/self_attention_v1.cpp
+cp "$lesson" "$scratch/stub.cpp"
+right=solutions/01_self_attention_v1/self_attention_v1.cpp
+total=$(grep -c "^TEST(" tests/01_self_attention_v1/checks.cpp)
+learn() { "$tool" --root "$copy" "$@"; }
+
+# the stub: not one check passes, and the failure says what is not written and where
+expect 1 "TODO(01.1) is not written yet: $lesson:" "TODO(01.2)" "TODO(01.3)" "0 of $total checks passed" "./learn hint 01" -- learn check 01
+expect 0 "01.2 forward" "--level 2" -- learn hint 01
+expect 0 "check" "hint" "verify" "!gate" -- learn --help
+expect 0 "for every b:" "!01.1" -- learn hint 01.2 --level 3
+
+# a right answer, through every door
+cp "$right" "$lesson"
+expect 0 "$total of $total checks passed" "Next: 02 fused_qkv" -- learn check 01
+expect 0 "passed  01 self_attention_v1" -- learn list
+expect 0 "100% tests passed" -- ctest --preset lesson-01
+expect 0 "100% tests passed" -- cmake --workflow --preset lesson-01
+for style in tools/tests/answers/01_*.cpp; do
+  cp "$style" "$lesson"
+  expect 0 "$total of $total checks passed" -- learn check 01
+done
+
+# ctest judges the file as it is now, not as it was when it was last built
+cp "$scratch/stub.cpp" "$lesson"
+expect 8 "TODO(01.1) is not written yet: $lesson:" -- ctest --preset lesson-01
+
+# a file that comes back with an older time (cp -p, mv, tar, an undo) is judged as what it is
+long_ago() { cp "$1" "$2" && touch -d '2020-01-01' "$2"; }
+for doors in "learn check 01" "ctest --preset lesson-01"; do
+  read -ra door <<<"$doors"
+  cp "$right" "$lesson"
+  expect 0 -- "${door[@]}"
+  long_ago "$scratch/stub.cpp" "$lesson"
+  if [ "$doors" = "learn check 01" ]; then
+    expect 1 "0 of $total checks passed" -- "${door[@]}"
+  else
+    expect 8 "TODO(01.1) is not written yet" -- "${door[@]}"
+  fi
+  long_ago "$right" "$lesson"
+  expect 0 -- "${door[@]}"
+done
+interview=05_interview_self_attention # a class of the learner's own, in a header
+header=lessons/$interview/self_attention_interview.hpp
+cp "solutions/$interview/self_attention_interview.hpp" "$header"
+expect 0 "checks passed" -- learn check 05
+long_ago "tests/$interview/stub/self_attention_interview.hpp" "$header"
+expect 1 "TODO(05.1)" -- learn check 05
+long_ago "solutions/$interview/self_attention_interview.hpp" "$header"
+expect 0 "checks passed" -- learn check 05
+long_ago "tests/$interview/stub/self_attention_interview.hpp" "$header"
+
+# ... in every lesson: what is compiled from the learner's files depends on their text, also in interviews and demonstrations
+for folder in lessons/*/; do
+  folder=${folder%/}
+  number=$(basename "$folder" | cut -c 1-2)
+  objects=$(ninja -C build/dev -t commands "lesson_$number" "interview_$number" |
+    sed -n 's/.* -o \(CMakeFiles\/\(lesson\|interview\)_[^ ]*\.o\) .*/\1/p')
+  [ "$(echo "$objects" | grep -c .)" -ge 2 ] || { echo "lesson $number: no objects found"; failures=$((failures + 1)); }
+  for object in $objects; do
+    what=${object#CMakeFiles/}
+    expect 0 "texts/${what%%.dir*}" -- ninja -C build/dev -t query "$object"
+  done
+done
+for demo in demos/[0-9]*.cpp; do
+  number=$(basename "$demo" | cut -c 1-2)
+  objects=$(ninja -C build/dev -t commands "demo_$number" | sed -n 's/.* -o \(CMakeFiles\/demo_[^ ]*lessons[^ ]*\.o\) .*/\1/p')
+  [ -n "$objects" ] || { echo "demo $number: no objects found"; failures=$((failures + 1)); }
+  for object in $objects; do expect 0 "texts/lesson_$number" -- ninja -C build/dev -t query "$object"; done
+done
+
+# a mistake: its name, the place, the file, the hint
+sed 's# / std::sqrt(static_cast<double>(dim))##' "$right" >"$lesson"
+expect 1 "✗ 01 self_attention_v1 · SelfAttentionV1.GivesTheTwoByTwoWorkedByHand" \
+  "shape   2 x 2 x 1 (L x E x B)   ok" "value   worst at row 0, col 0: got 1.46212, want 1.33952" "(4 of 4 differ)" \
+  "likely  the scores are not divided by √E" "where   $lesson" "hint    ./learn hint 01" "also failing" \
+  -- learn check 01
+mapfile -t sample < <(sed -n '/^✗/,/^  hint/p' README.md) # what the README shows is what it prints
+[ ${#sample[@]} -ge 6 ]
+expect 1 "${sample[@]}" -- learn check 01
+expect 8 "likely  the scores are not divided by √E" "where   $lesson" -- ctest --preset lesson-01
+expect 0 "> no longer passes " -- learn list # 01 is the current one
+
+# does not compile: the compiler's own words, and nothing of the build system's
+sed 's#return context;#return contxt;#' "$right" >"$lesson"
+expect 2 "error: " "contxt" "does not compile yet" "!ninja" "!FAILED" "![1/" -- learn check 01
+sed '/^arma::cube attention_scores_einsum/,$d' "$right" >"$lesson" && echo '}' >>"$lesson"
+expect 2 "attention_scores_einsum" "does not compile yet" "!ninja" -- learn check 01
+
+# what else a learner's code may do
+forward='s#^  const arma::cube Q = query_proj(X);.*#'
+try() { sed "${forward}$1  const arma::cube Q = query_proj(X);#" "$right" >"$lesson"; }
+try 'volatile int* nowhere = nullptr; *nowhere = 1;'
+expect 1 "crashed: segmentation fault" "also failing" "of $total checks passed" "where   $lesson" -- learn check 01
+try 'for (volatile bool on = true; on;) {}'
+ninja -C build/dev lesson_01 >/dev/null # how long that takes is not the question
+before=$SECONDS
+expect 1 "stopped after 2 s of computing" "of $total checks passed" "!: 0 of $total" -- timeout 120 "$tool" --root "$copy" check 01
+[ $((SECONDS - before)) -le 60 ] || { echo "a loop took $((SECONDS - before)) s"; failures=$((failures + 1)); }
+try 'throw 42;'
+expect 1 "threw   something that is not a std::exception" -- learn check 01
+try 'for (int i = 0; i < 300000; ++i) std::cout << "much ado about nothing\\n";'
+expect 1 "much ado about nothing" "bytes in all" -- learn check 01
+try 'std::exit(0);'
+expect 1 "ended itself here, with exit code 0" "of $total checks passed" -- learn check 01
+try 'arma::cube huge(100000, 125000, 1, arma::fill::zeros);'
+expect 1 "more memory than a check may use" -- learn check 01
+sed 's#return context;#return {};#' "$right" >"$lesson"
+expect 1 "got 0 x 0 x 0, want 4 x 3 x 2 (L x E x B)" "what you returned is empty" -- learn check 01
+sed 's#return context;#return context * arma::datum::nan;#' "$right" >"$lesson"
+expect 1 "NaN (not a number) at row 0, col 0" -- learn check 01
+sed 's#^namespace attn {#static const int early = [] { std::abort(); return 1; }();\nnamespace attn {#' "$right" >"$lesson"
+expect 1 "crashed before its first check" -- learn check 01
+sed 's#^namespace attn {#static const int early = [] { std::cout << "early" << std::endl; return 1; }();\nnamespace attn {#' "$right" >"$lesson"
+expect 0 "$total of $total checks passed" "speed   forward" -- learn check 01
+{ cat "$right" && echo 'int main() { return 0; }'; } >"$lesson"
+expect 2 "your file has a main()" "remove yours" -- learn check 01
+
+# bad usage
+expect 2 "there is no lesson \"99\"" "01 self_attention_v1" -- learn check 99
+expect 2 "--help" -- learn no-such-command
+expect 2 "level" -- learn hint 01 --level 4
+expect 2 "has no task 01.9" -- learn hint 01.9
+
+# a damaged state is told and kept, and work goes on
+cp "$scratch/stub.cpp" "$lesson"
+printf '{"version": 2, "less' >.learn/state.json
+expect 0 "cannot be understood: it is cut off" "now  00 warm_up" -- learn list
+expect 0 "state.json.damaged-" -- ls .learn
+
+finish

@@ -1,0 +1,101 @@
+// What is read from a lesson's own files: its goals, its questions, and the words of the interviewer.
+#include "lesson/lesson.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace attn::lesson {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::ThrowsMessage;
+
+/// A lesson in a folder of its own.
+class LessonFiles : public ::testing::Test {
+ protected:
+  LessonFiles() { std::filesystem::create_directories(lesson.folder()); }
+  ~LessonFiles() override { std::filesystem::remove_all(lesson.root); }
+
+  void write_chapter(const std::string& text) const { std::ofstream(lesson.chapter_file()) << text; }
+  void write_interview(const std::string& text) const { std::ofstream(lesson.interview_file()) << text; }
+
+  const Lesson lesson{std::filesystem::temp_directory_path() / ("attn-lesson-test-" + std::to_string(getpid())),
+                      "42_answers"};
+};
+
+TEST_F(LessonFiles, GiveTheGoalsEachAsOneLine) {
+  write_chapter(
+      "# 42 · Answers\n\n## What you will be able to do\n\n- Write\n  and rewrite.\n- Say `why`.\n\n"
+      "## The formula\n\n- no goal\n");
+  EXPECT_THAT(lesson.goals(), ElementsAre("Write and rewrite.", "Say `why`."));
+}
+
+TEST_F(LessonFiles, GiveTheQuestionsOfTheInterviewCornerWithTheirAnswers) {
+  write_chapter(
+      "## Checkpoint\n\n<details><summary>Answers</summary>\n\n1.\n\n</details>\n\n## Interview corner\n\n"
+      "<details><summary>Why?</summary>\n\nBecause\nof this.\n\nAnd that.\n\n</details>\n\n"
+      "<details><summary>How much?</summary>\n\n42.\n\n</details>\n\n"
+      "## Next\n\n<details><summary>Not this one</summary>\n\nno\n\n</details>\n");
+  EXPECT_THAT(
+      lesson.questions(),
+      ElementsAre(AllOf(Field(&Question::text, "Why?"), Field(&Question::answer, "Because\nof this.\n\nAnd that.")),
+                  AllOf(Field(&Question::text, "How much?"), Field(&Question::answer, "42."))));
+}
+
+TEST_F(LessonFiles, GiveNoQuestionsWhereAChapterHasNone) {
+  write_chapter("# 42\n\n## Interview corner\n\n## Next\n\n<details><summary>No</summary>no</details>\n");
+  EXPECT_THAT(lesson.questions(), IsEmpty());
+  write_chapter("# 42\n");
+  EXPECT_THAT(lesson.questions(), IsEmpty());
+  EXPECT_THAT(lesson.goals(), IsEmpty());
+}
+
+TEST_F(LessonFiles, AreRefusedWithAQuestionThatIsNotClosed) {
+  write_chapter(
+      "# 42\n\n## Interview corner\n\n<details><summary>Why?</summary>\n\nBecause.\n\n## Next\n\n</details>\n");
+  EXPECT_THAT([&] { lesson.questions(); },
+              ThrowsMessage<std::runtime_error>(AllOf(HasSubstr("README.md"), HasSubstr("has no </details>"))));
+}
+
+TEST_F(LessonFiles, GiveTheMinutesAndTheWordsOfTheInterviewer) {
+  write_interview("# 15 minutes\n\nWrite it.\n\nThen stop.\n");
+  EXPECT_EQ(lesson.interview().minutes, 15);
+  EXPECT_EQ(lesson.interview().text, "Write it.\n\nThen stop.");
+}
+
+TEST_F(LessonFiles, AreRefusedWhenTheInterviewDoesNotBeginWithItsMinutes) {
+  for (const char* text : {"", "#", "Write it.\n", "# Interview\n", "# fifteen minutes\n", "# 15\n", "15 minutes\n",
+                           "## 15 minutes\n", "# 15 minutes or so\n", "# 99999999999999999999 minutes\n"}) {
+    write_interview(text);
+    EXPECT_THAT([&] { lesson.interview(); }, ThrowsMessage<std::runtime_error>(AllOf(
+                                                 HasSubstr("42_answers/interview.md"), HasSubstr("# 15 minutes"))))
+        << text;
+  }
+}
+
+TEST_F(LessonFiles, AreNamedWhenTheyAreNotThere) {
+  EXPECT_THAT([&] { lesson.interview(); }, ThrowsMessage<std::runtime_error>(HasSubstr("42_answers/interview.md")));
+  EXPECT_THAT([&] { lesson.questions(); }, ThrowsMessage<std::runtime_error>(HasSubstr("42_answers/README.md")));
+  EXPECT_THAT([&] { lesson.goals(); }, ThrowsMessage<std::runtime_error>(HasSubstr("42_answers/README.md")));
+}
+
+TEST(Lesson, HasGoalsAndQuestionsInEveryChapterOfTheCourse) {
+  const auto lessons = find_lessons(ATTN_ROOT);
+  EXPECT_GE(lessons.size(), 14U);
+  for (const auto& lesson : lessons) {
+    EXPECT_GE(lesson.goals().size(), 3U) << lesson.name;
+    EXPECT_GE(lesson.questions().size(), 3U) << lesson.name;
+  }
+}
+
+}  // namespace
+}  // namespace attn::lesson

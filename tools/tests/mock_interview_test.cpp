@@ -1,0 +1,430 @@
+// Interviews and reviews as somebody sees them who sits before a terminal, on the built copy of the course.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "course_copy.hpp"
+#include "judge/process.hpp"
+#include "learn/memory/schedule.hpp"
+#include "lesson/lesson.hpp"
+#include "terminal_driver.hpp"
+
+namespace attn::tests {
+namespace {
+
+using lesson::Lesson;
+using lesson::read_file;
+using lesson::read_json;
+
+namespace fs = std::filesystem;
+using learn::day_text;
+using learn::today;
+using nlohmann::json;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+const std::string first_lesson = "01_self_attention_v1";
+const std::string blank_class = "05_interview_self_attention";
+const std::string page_01 = ".learn/interview/01_self_attention_v1/self_attention_v1.cpp";
+const std::string page_05 = ".learn/interview/05_interview_self_attention/self_attention_interview.hpp";
+const std::string own_05 = "lessons/05_interview_self_attention/self_attention_interview.hpp";
+const std::string solution_01 = "solutions/01_self_attention_v1/self_attention_v1.cpp";
+const std::string solution_05 = "solutions/05_interview_self_attention/self_attention_interview.hpp";
+
+/// For what has to be built first: some seconds, on a busy machine many.
+constexpr double building = 300;
+
+void write(const fs::path& file, const std::string& text) {
+  fs::create_directories(file.parent_path());
+  std::ofstream(file) << text;
+}
+
+/// The copy of the course, put back, with this state.
+fs::path copy_with(const json& state) {
+  const fs::path copy = fresh_course_copy();
+  json file = state;
+  file["version"] = 2;
+  write(copy / ".learn/state.json", file.dump());
+  return copy;
+}
+
+json state_of(const fs::path& copy) { return read_json(copy / ".learn/state.json"); }
+
+Terminal::Options sized(int rows, int columns, const std::map<std::string, std::string>& environment = {}) {
+  Terminal::Options options;
+  options.rows = rows;
+  options.columns = columns;
+  options.environment = environment;
+  return options;
+}
+
+/// The text of a lesson's solution with one of its catalogued mistakes in it.
+std::string with_mistake(const fs::path& copy, const std::string& lesson, const std::string& id) {
+  for (const auto& mistake : Lesson{copy, lesson}.mistakes()) {
+    if (mistake.id != id) continue;
+    std::string text = read_file(copy / "solutions" / lesson / mistake.file);
+    return text.replace(text.find(mistake.find), mistake.find.size(), mistake.replace);
+  }
+  throw std::invalid_argument("no mistake " + id);
+}
+
+/// The seconds that the clock in the corner shows; -1 where there is none.
+int seconds_left(Terminal& terminal) {
+  static const std::regex clock(" ([0-9]+):([0-9]{2}) left");
+  const std::string screen = terminal.screen();
+  std::smatch found;
+  return std::regex_search(screen, found, clock) ? std::stoi(found[1]) * 60 + std::stoi(found[2]) : -1;
+}
+
+bool counts_down(Terminal& terminal) {
+  const int before = seconds_left(terminal);
+  for (int i = 0; i < 100; ++i) {
+    const int now = seconds_left(terminal);
+    if (before > 0 && now > 0 && now < before) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return false;
+}
+
+/// A beginning of a text that is not broken over two lines.
+std::string beginning(const std::string& text) { return text.substr(0, 28); }
+
+std::vector<std::string> backups_of(const fs::path& copy) {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(copy / ".learn/backup", none)) {
+    names.push_back(entry.path().filename().string());
+  }
+  return names;
+}
+
+json interview_on(const std::string& lesson, const std::string& day, double minutes, bool passed) {
+  return {{"lesson", lesson}, {"when", day + "T09:00:00+0100"}, {"minutes", minutes}, {"limit", 15}, {"checks", 1},
+          {"passed", passed}};
+}
+
+json card_due(long day, int repetitions = 0, double easiness = 2.5, int interval = 0) {
+  return {{"repetitions", repetitions}, {"easiness", easiness}, {"interval", interval}, {"due", day_text(day)}};
+}
+
+// --------------------------------------------------------------------------------------------------- interviews
+
+TEST(MockInterview, IsPassedAfterAMistakeThatWasNamed) {
+  const fs::path copy = fresh_course_copy();
+  const std::string own = "// what I wrote in the lesson\n" + read_file(copy / own_05);
+  write(copy / own_05, own);
+  const auto questions = Lesson{copy, blank_class}.questions();
+  ASSERT_GE(questions.size(), 3u);
+
+  Terminal terminal(tool_on_copy({"interview", "05"}), sized(40, 100));
+  ASSERT_SHOWS(terminal, "Interview: 05 interview_self_attention");
+  EXPECT_SHOWS(terminal, "Write self-attention from a blank page");
+  EXPECT_SHOWS(terminal, "0 checks used");
+  EXPECT_SHOWS(terminal, "write  " + page_05);
+  EXPECT_SHOWS(terminal, " 14:");
+  EXPECT_TRUE(counts_down(terminal)) << terminal;
+  EXPECT_THAT(read_file(copy / page_05), AllOf(HasSubstr("class SelfAttentionInterview {};"), Not(HasSubstr("TODO"))));
+
+  write(copy / page_05, with_mistake(copy, blank_class, "unscaled"));
+  terminal.type("c");
+  EXPECT_SHOWS(terminal, "1 check used");
+  ASSERT_TRUE(terminal.wait_for("checks passed", building)) << terminal;
+  EXPECT_SHOWS(terminal, "value   worst at");
+  EXPECT_SHOWS(terminal, "where   " + page_05);
+  EXPECT_THAT(terminal.screen(), AllOf(Not(HasSubstr("learn hint")), Not(HasSubstr("likely")), Not(HasSubstr(own_05))));
+
+  terminal.type("t");
+  EXPECT_SHOWS(terminal, "Write self-attention from a blank page");
+  terminal.type("t");
+  EXPECT_SHOWS(terminal, "value   worst at");
+
+  fs::copy_file(copy / solution_05, copy / page_05, fs::copy_options::overwrite_existing);
+  terminal.type("c");
+  ASSERT_TRUE(terminal.wait_for("Passed: ", building)) << terminal;
+  EXPECT_SHOWS(terminal, "minutes of 15, 2 checks used");
+  EXPECT_SHOWS(terminal, "A personal best. 1 attempt so far.");
+  EXPECT_SHOWS(terminal, "mistake  the scores are not divided by √E");
+  EXPECT_EQ(seconds_left(terminal), -1) << "the clock is gone";
+
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_SHOWS(terminal, "Follow-up question " + std::to_string(i + 1) + " of 3");
+    EXPECT_SHOWS(terminal, beginning(questions[i].text));
+    EXPECT_THAT(terminal.screen(), Not(HasSubstr(beginning(questions[i].answer))));
+    terminal.type("a");
+    EXPECT_SHOWS(terminal, beginning(questions[i].answer));
+    terminal.type("n");
+  }
+  EXPECT_SHOWS(terminal, "Follow-up question 3 of 3");
+  terminal.type("d");
+  EXPECT_SHOWS(terminal, "yours: self_attention_interview.hpp");
+  EXPECT_SHOWS(terminal, "the reference");
+  terminal.type("q");
+  EXPECT_EQ(terminal.wait_for_exit(), 0) << terminal;
+
+  const json state = state_of(copy);
+  ASSERT_THAT(state["interviews"], SizeIs(1));
+  const json& record = state["interviews"][0];
+  EXPECT_EQ(record["lesson"], blank_class);
+  EXPECT_EQ(record["passed"], true);
+  EXPECT_EQ(record["checks"], 2);
+  EXPECT_EQ(record["limit"], 15);
+  EXPECT_GT(record["minutes"], 0.0);
+  EXPECT_EQ(record["mistakes"], json::array({"unscaled"}));
+  EXPECT_EQ(state["cards"][blank_class]["due"], day_text(today() + 1));
+  EXPECT_EQ(state["cards"][blank_class]["easiness"], 2.5) << "4 leaves it as it was";
+  EXPECT_EQ(state["cards"][blank_class + ": " + questions[0].text]["due"], day_text(today() + 1));
+  EXPECT_EQ(state["days"], json::array({day_text(today())}));
+  EXPECT_EQ(read_file(copy / own_05), own);
+}
+
+TEST(MockInterview, GoesOnWhenTheTimeIsOverAndCountsAsLate) {
+  const fs::path copy = copy_with({{"interviews", {interview_on(first_lesson, "2026-11-01", 0.01, true)}}});
+  write(copy / page_01, "// what I wrote last time\n");
+
+  Terminal terminal(tool_on_copy({"interview", "01", "--minutes", "0.05"}), sized(40, 100));
+  ASSERT_SHOWS(terminal, "Interview: 01 self_attention_v1");
+  EXPECT_SHOWS(terminal, "The time is over. Go on if you like: it counts as late.");
+  EXPECT_SHOWS(terminal, " over");
+  fs::copy_file(copy / solution_01, copy / page_01, fs::copy_options::overwrite_existing);
+  terminal.type("c");
+  ASSERT_TRUE(terminal.wait_for("Passed, late: ", building)) << terminal;
+  EXPECT_SHOWS(terminal, "minutes of 0.05, 1 check used");
+  EXPECT_SHOWS(terminal, "Your best: 0.0 minutes, on 2026-11-01. 2 attempts so far.");
+  const auto questions = Lesson{copy, first_lesson}.questions();
+  EXPECT_SHOWS(terminal, beginning(questions[3 % questions.size()].text));  // others than last time
+  terminal.type("q");
+  EXPECT_EQ(terminal.wait_for_exit(), 0) << terminal;
+
+  const json state = state_of(copy);
+  ASSERT_THAT(state["interviews"], SizeIs(2));
+  EXPECT_EQ(state["interviews"][1]["passed"], true);
+  EXPECT_DOUBLE_EQ(state["cards"][first_lesson]["easiness"], 2.36) << "late is worth a 3";
+  ASSERT_THAT(backups_of(copy), ElementsAre(HasSubstr("_interview_01")));
+  EXPECT_EQ(read_file(copy / ".learn/backup" / backups_of(copy)[0] / page_01), "// what I wrote last time\n");
+}
+
+TEST(MockInterview, CountsAsNotPassedWhenGivenUpAndAsksBefore) {
+  const fs::path copy = copy_with({{"cards", {{blank_class, card_due(today() + 9, 3, 2.5, 15)}}}});
+  Terminal terminal(tool_on_copy({"interview", "05"}), sized(30, 100));
+  ASSERT_SHOWS(terminal, " 14:");
+  terminal.type("q");
+  EXPECT_SHOWS(terminal, "Hand it in as it is? It counts as not passed.");
+  terminal.type("n");
+  EXPECT_SHOWS(terminal, "Write self-attention from a blank page");
+  terminal.type("q");
+  EXPECT_SHOWS(terminal, "Hand it in as it is?");
+  terminal.type("y");
+  EXPECT_SHOWS(terminal, "Not passed: ");
+  EXPECT_SHOWS(terminal, "minutes of 15, 0 checks used");
+  EXPECT_SHOWS(terminal, "1 attempt so far; none passed yet.");
+  EXPECT_SHOWS(terminal, "Follow-up question 1 of 3");
+  terminal.type("q");
+  EXPECT_EQ(terminal.wait_for_exit(), 1) << terminal;
+  const json state = state_of(copy);
+  ASSERT_THAT(state["interviews"], SizeIs(1));
+  EXPECT_EQ(state["interviews"][0]["passed"], false);
+  EXPECT_EQ(state["cards"][blank_class]["due"], day_text(today() + 1)) << "a failure brings it back, however early";
+}
+
+TEST(MockInterview, GoesOnWhenCtrlCStopsACheck) {
+  fresh_course_copy();
+  Terminal terminal(tool_on_copy({"interview", "05"}), sized(30, 100));
+  ASSERT_SHOWS(terminal, " 14:");
+  terminal.type("c" + key::ctrl_c);
+  EXPECT_SHOWS(terminal, "The check was stopped.");
+  EXPECT_SHOWS(terminal, "Write self-attention from a blank page");
+  EXPECT_SHOWS(terminal, " 14:");
+  terminal.type(key::ctrl_c);
+  EXPECT_SHOWS(terminal, "Nothing is running. q hands in.");
+  terminal.type("qy");
+  EXPECT_SHOWS(terminal, "Not passed: ");
+  terminal.type(key::ctrl_c);
+  EXPECT_SHOWS(terminal, "Nothing is running. q quits.");
+  terminal.type("q");
+  EXPECT_EQ(terminal.wait_for_exit(), 1) << terminal;
+}
+
+TEST(MockInterview, IsPlainTextInAsciiWhenThatIsWanted) {
+  const fs::path copy = fresh_course_copy();
+  Terminal terminal(tool_on_copy({"interview", "01", "--plain"}), sized(60, 80, {{"LC_ALL", "C"}}));
+  ASSERT_SHOWS(terminal, "0 checks used, 14:5");
+  EXPECT_SHOWS(terminal, "Write self-attention for me");
+  terminal.type("c");
+  ASSERT_TRUE(terminal.wait_for("FAILED 01 self_attention_v1 - ", building)) << terminal;
+  terminal.type("qy");
+  EXPECT_SHOWS(terminal, "Not passed: ");
+  terminal.type("q");
+  EXPECT_EQ(terminal.wait_for_exit(), 1) << terminal;
+  const std::string all = terminal.transcript();
+  EXPECT_EQ(all.find('\x1b'), std::string::npos);
+  EXPECT_TRUE(std::all_of(all.begin(), all.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; }));
+  const std::string checking = "checking ...";
+  const auto once = all.find(checking);
+  EXPECT_NE(once, std::string::npos);
+  EXPECT_EQ(all.find(checking, once + 1), std::string::npos) << "it is written once, however long it takes";
+}
+
+TEST(MockInterview, CanBeReadToItsEndInASmallTerminal) {
+  fresh_course_copy();
+  Terminal terminal(tool_on_copy({"interview", "05"}), sized(24, 60, {{"LC_ALL", "C"}}));
+  ASSERT_SHOWS(terminal, " 14:");
+  EXPECT_SHOWS(terminal, "Interview: 05 interview_self_attention");
+  EXPECT_SHOWS(terminal, "c check (it counts)  e edit  q hand in");
+  EXPECT_SHOWS(terminal, "more lines (arrow down)");
+  for (int i = 0; i < 40; ++i) terminal.type(key::down);
+  EXPECT_SHOWS(terminal, "another shape.");
+  for (int i = 0; i < 3; ++i) terminal.type(key::up);
+  EXPECT_GONE(terminal, "another shape.");
+  const std::string all = terminal.transcript();
+  EXPECT_TRUE(std::all_of(all.begin(), all.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; }));
+}
+
+TEST(MockInterview, IsOnTheLessonWhoseTurnItIs) {
+  copy_with({{"interviews", {interview_on(blank_class, "2026-11-01", 12, false)}}});
+  EXPECT_SHOWS(*std::make_unique<Terminal>(tool_on_copy({"interview"})), "Interview: 05 ");
+  copy_with({{"interviews", {interview_on(blank_class, "2026-11-01", 12, true)}}});
+  EXPECT_SHOWS(*std::make_unique<Terminal>(tool_on_copy({"interview"})), "Interview: 12 ");
+  copy_with({{"interviews",
+              {interview_on("99_gone", "2026-11-01", 12, true), interview_on(blank_class, "2026-11-02", 12, true),
+               interview_on(first_lesson, "2026-11-03", 12, true),
+               interview_on("12_interview_multi_head", "2026-11-04", 12, true),
+               interview_on(blank_class, "2026-11-05", 12, true)}}});
+  EXPECT_SHOWS(*std::make_unique<Terminal>(tool_on_copy({"interview"})), "Interview: 01 ");
+}
+
+TEST(MockInterview, TakesOnlyWhatTheLessonBeginsWith) {
+  const fs::path copy = fresh_course_copy();
+  write(copy / "lessons" / first_lesson / "notes.cpp", "mine");
+  fs::remove(copy / "lessons" / first_lesson / "self_attention_v1.cpp");
+  Terminal terminal(tool_on_copy({"interview", "01"}));
+  ASSERT_SHOWS(terminal, "write  " + page_01);
+  EXPECT_FALSE(fs::exists(copy / ".learn/interview" / first_lesson / "notes.cpp"));
+}
+
+// ------------------------------------------------------------------------------------------------------ reviews
+
+/// The card of a question in lesson 01.
+std::string card_of(const fs::path& copy, std::size_t question) {
+  return first_lesson + ": " + Lesson{copy, first_lesson}.questions().at(question).text;
+}
+
+judge::Answer told(const fs::path& copy) { return judge::ask(tool_on_copy({"review"}), copy); }
+
+TEST(Review, AsksAndMovesTheDatesAsSm2Says) {
+  const fs::path course = fresh_course_copy();
+  auto questions = Lesson{course, first_lesson}.questions();
+  questions.resize(2);
+  std::sort(questions.begin(), questions.end(), [](const auto& a, const auto& b) { return a.text < b.text; });
+  const std::string known = first_lesson + ": " + questions[0].text;
+  const std::string forgotten = first_lesson + ": " + questions[1].text;
+  const fs::path copy =
+      copy_with({{"cards", {{known, card_due(today() - 1, 1, 2.5, 1)}, {forgotten, card_due(today(), 2, 2.5, 6)}}}});
+
+  Terminal terminal(tool_on_copy({"review"}), sized(40, 100));
+  ASSERT_SHOWS(terminal, "Review: 2 items to go");
+  EXPECT_SHOWS(terminal, beginning(questions[0].text));
+  EXPECT_SHOWS(terminal, "Say your answer aloud.");
+  EXPECT_THAT(terminal.screen(), Not(HasSubstr(beginning(questions[0].answer))));
+  terminal.type("5");
+  terminal.type("a");
+  EXPECT_SHOWS(terminal, beginning(questions[0].answer));
+  EXPECT_SHOWS(terminal, "How was yours?");
+  terminal.type("5");
+  EXPECT_SHOWS(terminal, "Review: 1 item to go");
+  EXPECT_SHOWS(terminal, beginning(questions[1].text));
+  terminal.type("a2");
+  EXPECT_SHOWS(terminal, "Say your answer aloud.");  // again, until it is graded 4
+  EXPECT_SHOWS(terminal, "Review: 1 item to go");
+  EXPECT_SHOWS(terminal, beginning(questions[1].text));
+  terminal.type("a4");
+  EXPECT_SHOWS(terminal, "Reviewed 2 items. Nothing is due today. The next review is due on " + day_text(today() + 1));
+  EXPECT_EQ(terminal.wait_for_exit(), 0) << terminal;
+
+  const json cards = state_of(copy)["cards"];
+  EXPECT_EQ(cards[known], card_due(today() + 6, 2, 2.6, 6));
+  EXPECT_EQ(cards[forgotten], card_due(today() + 1, 0, 2.5, 1)) << "the second answer of the day changes no date";
+  EXPECT_EQ(state_of(copy)["days"], json::array({day_text(today())}));
+}
+
+TEST(Review, OffersTheInterviewOfALessonThatIsDue) {
+  const fs::path copy =
+      copy_with({{"cards", {{first_lesson, card_due(today())}, {blank_class, card_due(today(), 2, 2.5, 6)}}}});
+  Terminal terminal(tool_on_copy({"review"}), sized(40, 100));
+  ASSERT_SHOWS(terminal, "01 self_attention_v1: ");
+  EXPECT_SHOWS(terminal, "Write it once more from blank, as an interview of 15 minutes.");
+  terminal.type("n");
+  ASSERT_SHOWS(terminal, "05 interview_self_attention: ");
+  terminal.type("y");
+  ASSERT_SHOWS(terminal, "Interview: 05 interview_self_attention");
+  EXPECT_SHOWS(terminal, " 14:");
+  terminal.type("qy");
+  EXPECT_SHOWS(terminal, "Not passed: ");
+  terminal.type("q");
+  EXPECT_SHOWS(terminal, "Reviewed 1 item. Due today: 1 item.");
+  EXPECT_EQ(terminal.wait_for_exit(), 0) << terminal;
+  const json cards = state_of(copy)["cards"];
+  EXPECT_EQ(cards[first_lesson]["due"], day_text(today()));
+  EXPECT_EQ(cards[blank_class]["due"], day_text(today() + 1));
+  EXPECT_EQ(cards[blank_class]["repetitions"], 0);
+}
+
+TEST(Review, ShowsLongAnswersToTheirEndInASmallTerminal) {
+  const fs::path course = fresh_course_copy();
+  const fs::path copy = copy_with({{"cards", {{card_of(course, 0), card_due(today())}}}});
+  Terminal terminal(tool_on_copy({"review"}), sized(10, 60));
+  ASSERT_SHOWS(terminal, "a answer  q quit");
+  terminal.type("a");
+  EXPECT_SHOWS(terminal, "(arrow down)");
+  for (int i = 0; i < 30; ++i) terminal.type(key::down);
+  EXPECT_SHOWS(terminal, "0 no idea");
+  terminal.type("q");
+  EXPECT_EQ(terminal.wait_for_exit(), 0) << terminal;
+  EXPECT_EQ(state_of(copy)["cards"][card_of(course, 0)]["due"], day_text(today()));
+}
+
+TEST(Review, ListsWhatIsDueWithoutATerminal) {
+  const fs::path course = fresh_course_copy();
+  const fs::path copy =
+      copy_with({{"cards", {{card_of(course, 0), card_due(today())}, {blank_class, card_due(today() - 3)}}}});
+  const auto [exit_code, output] = told(copy);
+  EXPECT_EQ(exit_code, 0);
+  EXPECT_THAT(output, AllOf(HasSubstr("Due today: 2 items.\n"), HasSubstr("  01 self_attention_v1: "),
+                            HasSubstr(Lesson{copy, first_lesson}.questions().at(0).text + "\n"),
+                            HasSubstr("  05 interview_self_attention: write it from blank\n"), Not(HasSubstr("\x1b"))));
+}
+
+TEST(Review, SaysWhenNothingIsDue) {
+  EXPECT_THAT(told(fresh_course_copy()).output, HasSubstr("Nothing to review yet"));
+  const auto [exit_code, output] = told(copy_with({{"cards", {{blank_class, card_due(today() + 3)}}}}));
+  EXPECT_EQ(exit_code, 0);
+  EXPECT_EQ(output, "Nothing is due today. The next review is due on " + day_text(today() + 3) + ".\n");
+}
+
+TEST(Review, TakesNoNoticeOfLessonsAndQuestionsThatAreNoLongerThere) {
+  const json gone = {{"99_gone", card_due(today())},
+                     {"99_gone: why?", card_due(today() + 1)},
+                     {first_lesson + ": what was asked once?", card_due(today())}};
+  const fs::path copy = copy_with({{"cards", gone}});
+  const auto [exit_code, output] = told(copy);
+  EXPECT_EQ(exit_code, 0);
+  EXPECT_THAT(output, HasSubstr("Nothing to review yet"));
+  EXPECT_EQ(state_of(copy)["cards"], gone) << "they may come back";
+}
+
+}  // namespace
+}  // namespace attn::tests

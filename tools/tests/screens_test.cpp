@@ -1,0 +1,302 @@
+// Every key on every screen of every lesson, in narrow and wide terminals, with the stubs and with the solutions: the
+// tool answers soon, and draws no row that is wider than the terminal. The tool is the real one; its builds are not, so
+// that a walk takes seconds: a "ninja" of our own hands out the programs of checks that this build has made.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "judge/process.hpp"
+#include "learn/memory/answers.hpp"
+#include "learn/memory/schedule.hpp"
+#include "lesson/lesson.hpp"
+#include "lesson/text.hpp"
+#include "scratch.hpp"
+#include "terminal_driver.hpp"
+
+namespace attn::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using attn::put;
+using lesson::find_lessons;
+using lesson::Lesson;
+using lesson::read_file;
+using ::testing::StartsWith;
+
+const std::string page_up = "\x1b[5~";
+const std::string page_down = "\x1b[6~";
+const std::string home = "\x1b[H";
+const std::string end = "\x1b[F";
+
+const int widths[] = {20, 40, 60, 80, 100, 132, 220};
+
+/// Narrow terminals need more rows for the same text.
+int rows_at(int columns) { return columns < 60 ? 70 : 24; }
+
+/// The widest row that was drawn, of what a program wrote to its terminal. What is drawn between saving and restoring
+/// the cursor is somewhere else.
+std::string widest_row(const std::string& written) {
+  std::string widest, row;
+  const auto end_row = [&] {
+    if (columns_of(row) > columns_of(widest)) widest = row;
+    row.clear();
+  };
+  for (std::size_t at = 0; at < written.size(); ++at) {
+    if (written.compare(at, 3, "\x1b[s") == 0) at = std::min(written.find("\x1b[u", at), written.size() - 1);
+    if (written[at] == '\r' || written[at] == '\n' || written.compare(at, 3, "\x1b[H") == 0) end_row();
+    if (written[at] == '\x1b') {
+      at = std::min(written.find_first_of("ABCDHJKhlmsu", at), written.size() - 1);
+    } else if (written[at] != '\r' && written[at] != '\n') {
+      row += written[at];
+    }
+  }
+  end_row();
+  return widest;
+}
+
+/// The processor time that a process has used, in seconds: it does not depend on what else the machine does.
+double processor_seconds(pid_t process) {
+  const std::string stat = read_file("/proc/" + std::to_string(process) + "/stat");
+  std::istringstream in(stat.substr(stat.rfind(')') + 2));
+  const std::vector<std::string> fields{std::istream_iterator<std::string>(in), {}};
+  constexpr std::size_t user = 11;  // proc(5), counted from the state
+  return (std::stod(fields.at(user)) + std::stod(fields.at(user + 1))) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+enum class Answers { stubs, solutions };
+
+/// A course in a folder of its own, whose lessons are all solved or all untouched.
+class Course {
+ public:
+  explicit Course(Answers answers) : solved_(answers == Answers::solutions) {
+    if (judge::run({ATTN_ROOT "/tools/tests/put_back.sh", ATTN_ROOT, root_}, ATTN_ROOT) != 0) {
+      throw std::runtime_error("the course could not be copied");
+    }
+    put(root_ / "build/dev/build.ninja", "");
+    put(root_ / "build/dev/CMakeCache.txt", "\nCMAKE_HOME_DIRECTORY:INTERNAL=.\n");
+    put(root_ / "bin/ninja", R"(#!/bin/sh -eu
+# ninja -C FOLDER TARGET   makes the target a link to a program that is built already
+program=$3
+case $program in lesson_* | interview_*) program=$(sed "s/NN/${3##*_}/" "$2/answers") ;; esac
+test -x ")" ATTN_PROGRAMS R"(/$program"
+ln -sf ")" ATTN_PROGRAMS R"(/$program" "$2/$3"
+)");
+    fs::permissions(root_ / "bin/ninja", fs::perms::owner_all);
+    put(root_ / "build/dev/answers", solved_ ? "solution_NN_test" : "lesson_NN");
+    for (const auto& lesson : lessons()) solve(lesson);
+  }
+
+  const fs::path& root() const { return root_; }
+  bool solved() const { return solved_; }
+  std::vector<Lesson> lessons() const { return find_lessons(root_); }
+
+  /// Where everything is to be solved: writes the solution into the lesson's files.
+  void solve(const Lesson& lesson) const {
+    if (!solved_) return;
+    for (const auto& file : learn::given_files(lesson)) {
+      put(root_ / file, read_file(lesson.solution_folder() / fs::path(file).filename()));
+    }
+  }
+
+ private:
+  Scratch scratch_;
+  fs::path root_ = scratch_.path();
+  bool solved_;
+};
+
+/// Types keys to the tool, one at a time, and sees that each is answered.
+class Typist {
+ public:
+  /// @param probe a key that does nothing but say `answer`, until the next key
+  Typist(const Course& course, std::vector<std::string> arguments, std::string probe, std::string answer,
+         int columns = widths[0])
+      : terminal_(command(course, std::move(arguments)), options(course, columns)),
+        probe_(std::move(probe)),
+        answer_(std::move(answer)) {}
+
+  Terminal& terminal() { return terminal_; }
+
+  /// The screen after this key was drawn, as quickly as a person expects.
+  void press(const std::string& key) {
+    if (::testing::Test::HasFatalFailure()) return;
+    SCOPED_TRACE("key " + ::testing::PrintToString(key));
+    const double before = processor_seconds(terminal_.pid());
+    terminal_.type(key);
+    ASSERT_TRUE(terminal_.wait_until_gone(answer_, patience)) << "no answer to the key\n" << terminal_;
+    terminal_.type(probe_);
+    ASSERT_TRUE(terminal_.wait_for(answer_, patience)) << "no answer to the key\n" << terminal_;
+    EXPECT_LT(processor_seconds(terminal_.pid()) - before, 2) << terminal_;
+  }
+
+  void press_all(const std::vector<std::string>& keys) {
+    for (const auto& key : keys) press(key);
+  }
+
+  /// A key that brings something which waits for the next key.
+  void press(const std::string& key, const std::string& brings) {
+    if (::testing::Test::HasFatalFailure()) return;
+    SCOPED_TRACE("key " + ::testing::PrintToString(key));
+    terminal_.type(key);
+    ASSERT_TRUE(terminal_.wait_for(brings, patience)) << brings << "\n" << terminal_;
+  }
+
+  /// Does something at every width, and sees that no row is too wide.
+  template <typename Act>
+  void at_every_width(Act act) {
+    for (const int columns : widths) {
+      SCOPED_TRACE(std::to_string(columns) + " columns");
+      terminal_.resize(rows_at(columns), columns);
+      press(key::escape);  // what comes after it is drawn for the new size
+      const std::size_t drawn = terminal_.transcript().size();
+      act();
+      if (::testing::Test::HasFatalFailure()) return;
+      const std::string widest = widest_row(terminal_.transcript().substr(drawn));
+      ASSERT_LE(columns_of(widest), columns) << widest << "\n" << terminal_;
+    }
+  }
+
+ private:
+  static std::vector<std::string> command(const Course& course, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {ATTN_TOOL, "--root", course.root().string()});
+    return arguments;
+  }
+
+  static Terminal::Options options(const Course& course, int columns) {
+    Terminal::Options options;
+    options.rows = rows_at(columns);
+    options.columns = columns;
+    options.environment = {{"PATH", (course.root() / "bin").string() + ":" + std::getenv("PATH")}, {"EDITOR", "true"}};
+    return options;
+  }
+
+  Terminal terminal_;
+  std::string probe_;
+  std::string answer_;
+};
+
+const std::vector<std::string> scrolling = {key::down, page_down, " ", end, key::up, page_up, home};
+
+/// Types every key of the watch mode in every lesson.
+void walk_through_lessons(Answers answers) {
+  const Course course(answers);
+  const auto lessons = course.lessons();
+  Typist typist(course, {}, "?", "Enter checks");
+  const auto wait_for_verdict = [&] {  // which has a bar
+    ASSERT_TRUE(typist.terminal().wait_for("[", patience)) << typist.terminal();
+  };
+  for (const auto& lesson : lessons) {
+    SCOPED_TRACE(lesson.name);
+    const bool last = lesson.name == lessons.back().name;
+    typist.at_every_width([&] {
+      wait_for_verdict();
+      EXPECT_THAT(typist.terminal().screen(), StartsWith(lesson.number()));
+      typist.press_all(scrolling);
+      typist.press_all({"x", key::enter});
+      wait_for_verdict();
+      typist.press_all({"h", "h", "h"});
+      typist.press_all(scrolling);
+      typist.press_all({"l", key::down, end, page_down, key::up, home, page_up, " ", key::escape});
+      if (course.solved()) {
+        typist.press("r", "y yes");
+        typist.press_all({"n", "s"});
+      } else {
+        typist.press("r");
+        typist.press("s", "y yes");
+        typist.press("n");
+        typist.press("s", "y yes");
+        typist.press("y");
+      }
+      typist.press_all(scrolling);
+      typist.press_all({"s", "c" + key::ctrl_c, key::escape, last ? "p" : "n", last ? "n" : "p"});
+    });
+    if (::testing::Test::HasFatalFailure()) return;
+    typist.press_all({"e", "n"});
+  }
+  typist.terminal().type("q");
+  EXPECT_EQ(typist.terminal().wait_for_exit(patience), 0) << typist.terminal();
+}
+
+TEST(Screens, OfUntouchedLessonsAnswerEveryKey) { walk_through_lessons(Answers::stubs); }
+TEST(Screens, OfSolvedLessonsAnswerEveryKey) { walk_through_lessons(Answers::solutions); }
+
+/// Types every key of an interview on every lesson.
+void walk_through_interviews(Answers answers) {
+  const Course course(answers);
+  for (const auto& lesson : course.lessons()) {
+    SCOPED_TRACE(lesson.name);
+    Typist typist(course, {"interview", lesson.number()}, key::ctrl_c, "Nothing is running.");
+    ASSERT_SHOWS(typist.terminal(), "e edit");
+    Lesson page = lesson;
+    page.room = ".learn/interview";
+    course.solve(page);
+    typist.at_every_width([&] {
+      typist.press_all(scrolling);
+      typist.press_all({"t", "x", "h", "l", "s", "r", "p", "n", "?", key::enter, key::escape});
+      typist.press("q", "y yes");
+      typist.press("n");
+    });
+    typist.press("e");
+    typist.press("c", course.solved() ? "d the reference" : "t the task again");
+    if (!course.solved()) {
+      typist.at_every_width([&] {
+        typist.press_all(scrolling);
+        typist.press_all({"t", "t"});
+      });
+      typist.press("q", "y yes");
+      typist.press("y", "d the reference");
+    }
+    typist.at_every_width([&] {
+      typist.press("d");
+      typist.press_all(scrolling);
+      typist.press_all({"d", "a", end, "n", "a", "n", "n", "x", key::enter, key::escape});
+    });
+    if (::testing::Test::HasFatalFailure()) return;
+    typist.terminal().type("q");
+    EXPECT_EQ(typist.terminal().wait_for_exit(patience), course.solved() ? 0 : 1) << typist.terminal();
+  }
+}
+
+TEST(Screens, OfInterviewsWithBlankPagesAnswerEveryKey) { walk_through_interviews(Answers::stubs); }
+TEST(Screens, OfInterviewsThatArePassedAnswerEveryKey) { walk_through_interviews(Answers::solutions); }
+
+TEST(Screens, OfAReviewAnswerEveryKey) {
+  const Course course(Answers::stubs);
+  nlohmann::json cards;
+  const nlohmann::json due = {
+      {"due", learn::day_text(learn::today())}, {"repetitions", 0}, {"easiness", 2.5}, {"interval", 0}};
+  for (const auto& lesson : course.lessons()) {
+    cards[lesson.name] = due;
+    for (const auto& question : lesson.questions()) cards[lesson.name + ": " + question.text] = due;
+  }
+  std::string scroll = "x";
+  for (const auto& one : scrolling) scroll += one;
+
+  for (const int columns : widths) {
+    SCOPED_TRACE(std::to_string(columns) + " columns");
+    put(course.root() / ".learn/state.json", nlohmann::json({{"version", 2}, {"cards", cards}}).dump());
+    Typist typist(course, {"review"}, "", "", columns);
+    for (std::size_t left = cards.size(); left > 0; --left) {
+      SCOPED_TRACE(std::to_string(left) + " items left");
+      ASSERT_SHOWS(typist.terminal(), counted(static_cast<int>(left), "item").substr(0, 7));
+      const bool question = typist.terminal().screen().find("y begin") == std::string::npos;
+      typist.terminal().type(scroll);
+      if (question) typist.press("a", "0 to 5");
+      typist.terminal().type(scroll + (question ? "4" : "n"));
+    }
+    EXPECT_EQ(typist.terminal().wait_for_exit(patience), 0) << typist.terminal();
+    const std::string widest = widest_row(typist.terminal().transcript());
+    EXPECT_LE(columns_of(widest), columns) << widest;
+  }
+}
+
+}  // namespace
+}  // namespace attn::tests

@@ -1,0 +1,130 @@
+// Every lesson's programs can say how long their code takes, and whatever the learner's code does, an answer comes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "judge/process.hpp"
+#include "lesson/lesson.hpp"
+#include "scratch.hpp"
+
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+const std::filesystem::path root = ATTN_ROOT;
+const std::filesystem::path programs = ATTN_PROGRAMS;
+
+struct Answer {
+  int exit_code = 0;
+  double seconds = 0;
+  std::string printed;
+  nlohmann::json line;
+};
+
+/// What a program answers to --speed.
+Answer answer_of(const std::filesystem::path& program) {
+  Answer answer;
+  const attn::Scratch scratch;
+  const auto output = scratch.path() / "output.txt";
+  const auto start = std::chrono::steady_clock::now();
+  answer.exit_code = attn::judge::run({program, "--speed"}, scratch.path(), output);
+  answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  answer.printed = attn::lesson::read_file(output);
+  answer.line = nlohmann::json::parse(answer.printed, nullptr, false);
+  return answer;
+}
+
+Answer answer_when_code(const std::string& manner) {
+  setenv("NAUGHTY", manner.c_str(), 1);
+  return answer_of(ATTN_NAUGHTY);
+}
+
+/// Why there is no time; wants it said in the right form and soon.
+std::string error_when_code(const std::string& manner) {
+  const Answer answer = answer_when_code(manner);
+  EXPECT_EQ(answer.exit_code, 2) << manner;
+  EXPECT_LT(answer.seconds, 20) << manner;
+  EXPECT_EQ(answer.printed.find('\n'), answer.printed.size() - 1) << answer.printed;
+  EXPECT_EQ(answer.line.value("what", ""), "naughty things") << answer.printed;
+  EXPECT_FALSE(answer.line.contains("milliseconds")) << answer.printed;
+  return answer.line.value("error", "");
+}
+
+TEST(Speed, IsMeasuredInEveryLesson) {
+  for (const auto& lesson : attn::lesson::find_lessons(root)) {
+    const Answer answer = answer_of(programs / ("solution_" + lesson.number() + "_test"));
+    EXPECT_EQ(answer.exit_code, 0) << lesson.name;
+    EXPECT_FALSE(answer.line.value("what", "").empty()) << lesson.name;
+    EXPECT_GT(answer.line.value("milliseconds", 0.0), 0.02) << lesson.name << answer.printed;
+    EXPECT_LT(answer.line.value("milliseconds", 1e9), 200) << lesson.name << answer.printed;
+  }
+}
+
+TEST(Speed, OfAStubIsItsTodo) {
+  const Answer answer = answer_of(programs / "lesson_01");
+  EXPECT_EQ(answer.exit_code, 2);
+  EXPECT_THAT(answer.line.value("error", ""),
+              HasSubstr("TODO(01.1) is not written yet: lessons/01_self_attention_v1/"));
+}
+
+TEST(Speed, IsThatOfOneRunWithoutTheSetUp) {
+  const Answer answer = answer_when_code("is well-behaved");  // 3 ms, after 100 ms of set-up
+  EXPECT_EQ(answer.exit_code, 0);
+  EXPECT_GE(answer.line.value("milliseconds", 0.0), 3);
+  EXPECT_LT(answer.line.value("milliseconds", 1e9), 6);
+}
+
+TEST(Speed, OfQuickCodeIsThatOfOneRunToo) {
+  const Answer answer = answer_when_code("is quick");  // 0.2 ms, so many runs make a batch
+  EXPECT_EQ(answer.exit_code, 0);
+  EXPECT_GE(answer.line.value("milliseconds", 0.0), 0.2);
+  EXPECT_LT(answer.line.value("milliseconds", 1e9), 0.5);
+}
+
+TEST(Speed, OfSlowCodeIsThatOfItsOnlyRun) {
+  const Answer answer = answer_when_code("is slow");  // 100 ms; a second run throws
+  EXPECT_EQ(answer.exit_code, 0) << answer.printed;
+  EXPECT_GE(answer.line.value("milliseconds", 0.0), 100);
+}
+
+TEST(Speed, IsNotDisturbedByWhatTheCodePrints) {
+  const Answer answer = answer_when_code("prints");
+  EXPECT_EQ(answer.exit_code, 0);
+  EXPECT_EQ(answer.printed.find("a word"), std::string::npos);
+  EXPECT_GE(answer.line.value("milliseconds", 0.0), 3);
+}
+
+TEST(Speed, HasAnErrorWhenTheCodeThrows) {
+  EXPECT_EQ(error_when_code("throws"), "threw: out of \"ideas\"");
+  EXPECT_EQ(error_when_code("throws something odd"), "threw: something that is not a std::exception");
+  EXPECT_THAT(error_when_code("is not written"), HasSubstr("TODO(00.1) is not written yet"));
+}
+
+TEST(Speed, HasAnErrorWhenTheCodeCrashesOrEnds) {
+  EXPECT_THAT(error_when_code("crashes"), AnyOf(HasSubstr("segmentation fault"), HasSubstr("ended itself")));
+  EXPECT_THAT(error_when_code("ends the program"), HasSubstr("ended itself"));
+}
+
+TEST(Speed, HasAnErrorWhenTheCodeLoopsOrWaits) {
+  EXPECT_THAT(error_when_code("loops"), HasSubstr("stopped after 2 s of computing"));
+  EXPECT_THAT(error_when_code("waits"), HasSubstr("it waits for something"));
+}
+
+TEST(Speed, HasAnErrorWhenTheCodePrintsOrAllocatesWithoutEnd) {
+  EXPECT_THAT(error_when_code("prints without end"), HasSubstr("printed more than 8 MiB"));
+  EXPECT_THAT(error_when_code("allocates"), HasSubstr("more memory than a check may use"));
+}
+
+TEST(Speed, HasAnErrorWhereNoneIsRegistered) {
+  const Answer answer = answer_of(ATTN_NO_SPEED);
+  EXPECT_EQ(answer.exit_code, 2);
+  EXPECT_THAT(answer.line.value("error", ""), HasSubstr("no ATTN_SPEED"));
+}
+
+}  // namespace

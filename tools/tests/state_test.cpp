@@ -1,0 +1,556 @@
+// What the tool remembers survives kill -9, other tools, damaged files and folders that cannot be written.
+#include "learn/memory/state.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "lesson/lesson.hpp"
+#include "scratch.hpp"
+
+namespace attn::learn {
+namespace {
+
+namespace fs = std::filesystem;
+using lesson::read_file;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+
+using ::testing::SizeIs;
+
+/// An empty course's folder, and what its stores say.
+struct Course {
+  fs::path folder() const { return scratch.path() / ".learn"; }
+  fs::path file() const { return folder() / "state.json"; }
+  std::string said() const { return told.str(); }
+
+  Store open() { return Store(scratch.path(), told); }
+
+  State read() { return open().state(); }
+
+  /// The names of the files in .learn that begin like this, but are not it.
+  std::vector<std::string> kept_as(const std::string& beginning) const {
+    std::vector<std::string> found;
+    for (const auto& entry : fs::directory_iterator(folder())) {
+      const std::string name = entry.path().filename().string();
+      if (name != beginning && name.rfind(beginning, 0) == 0) found.push_back(name);
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+
+  Scratch scratch;
+  std::ostringstream told;
+};
+
+void set_current(Store& store, const std::string& lesson) {
+  store.update([&](State& state) { state.current = lesson; });
+}
+
+/// Something in every field.
+State full_state() {
+  State state;
+  state.current = "02_fused_qkv";
+  state.lessons["01_self_attention_v1"] = {"2026-11-20T10:00:00+0100", true,        "0123456789abcdef", 12, 3,
+                                           {{"unscaled", 2}},          {"unscaled"}};
+  state.lessons["02_fused_qkv"].checks = 1;
+  state.interviews.push_back({"2026-11-21T09:30:00+0100", "05_interview_self_attention", 17.25, 30, 4, true, {}});
+  state.interviews.push_back({"2026-11-21T11:00:00+0100", "12_interview", 45, 45, 1, false, {"unscaled", "no_mask"}});
+  state.cards["01_self_attention_v1"] = {3, 2.36, 15, parse_day("2026-12-06")};
+  state.cards["01_self_attention_v1: Why \"√E\"?"] = {};
+  state.days = {"2026-11-20", "2026-11-21"};
+  return state;
+}
+
+void write_full_state(Store& store) {
+  store.update([](State& state) { state = full_state(); });
+}
+
+// ------------------------------------------------------------------------------------------------ what is kept
+
+TEST(Store, BeginsEmptyAndWritesNothingUnasked) {
+  Course course;
+  EXPECT_THAT(course.read().lessons, IsEmpty());
+  EXPECT_FALSE(fs::exists(course.folder()));
+  EXPECT_EQ(course.said(), "");
+}
+
+TEST(Store, ReadsWhatItWrote) {
+  Course course;
+  Store writer = course.open();
+  write_full_state(writer);
+  EXPECT_EQ(writer.state().current, "02_fused_qkv");
+
+  const State state = course.read();
+  EXPECT_EQ(state.current, "02_fused_qkv");
+  ASSERT_THAT(state.lessons, SizeIs(2));
+  const LessonRecord& lesson = state.lessons.at("01_self_attention_v1");
+  EXPECT_EQ(lesson.first_passed, "2026-11-20T10:00:00+0100");
+  EXPECT_TRUE(lesson.passing);
+  EXPECT_EQ(lesson.passed_text, "0123456789abcdef");
+  EXPECT_EQ(lesson.checks, 12);
+  EXPECT_EQ(lesson.hint_level, 3);
+  EXPECT_THAT(lesson.mistakes, ElementsAre(std::pair<const std::string, int>("unscaled", 2)));
+  EXPECT_THAT(lesson.named, ElementsAre("unscaled"));
+  ASSERT_THAT(state.interviews, SizeIs(2));
+  EXPECT_EQ(state.interviews[0].when, "2026-11-21T09:30:00+0100");
+  EXPECT_EQ(state.interviews[0].lesson, "05_interview_self_attention");
+  EXPECT_EQ(state.interviews[0].minutes, 17.25);
+  EXPECT_EQ(state.interviews[0].limit, 30);
+  EXPECT_EQ(state.interviews[0].checks, 4);
+  EXPECT_TRUE(state.interviews[0].passed);
+  EXPECT_THAT(state.interviews[1].mistakes, ElementsAre("unscaled", "no_mask"));
+  ASSERT_THAT(state.cards, SizeIs(2));
+  const Card& card = state.cards.at("01_self_attention_v1");
+  EXPECT_EQ(card.repetitions, 3);
+  EXPECT_EQ(card.easiness, 2.36);
+  EXPECT_EQ(card.interval, 15);
+  EXPECT_EQ(day_text(card.due), "2026-12-06");
+  EXPECT_EQ(state.cards.count("01_self_attention_v1: Why \"√E\"?"), 1u);
+  EXPECT_THAT(state.days, ElementsAre("2026-11-20", "2026-11-21"));
+  EXPECT_EQ(course.said(), "");
+}
+
+TEST(Store, WritesJsonThatCanBeRead) {
+  Course course;
+  Store store = course.open();
+  write_full_state(store);
+  const std::string text = read_file(course.file());
+  EXPECT_THAT(text, AllOf(HasSubstr("\n  \"version\": 2\n}"), HasSubstr("\n  \"current\": \"02_fused_qkv\",\n"),
+                          HasSubstr("\"due\": \"2026-12-06\""), HasSubstr("\"easiness\": 2.36")));
+  EXPECT_EQ(text.back(), '\n');
+}
+
+TEST(Store, TakesDefaultsForMissingFields) {
+  Course course;
+  put(course.file(), R"({"version": 2, "current": null, "lessons": {"01_a": {"checks": 3}}, "cards": {"01_a": {}},
+                         "interviews": [{}], "unknown": []})");
+  const State state = course.read();
+  EXPECT_EQ(state.lessons.at("01_a").checks, 3);
+  EXPECT_FALSE(state.lessons.at("01_a").passing);
+  EXPECT_EQ(state.cards.at("01_a").easiness, 2.5);
+  EXPECT_THAT(state.interviews, SizeIs(1));
+  EXPECT_EQ(course.said(), "");
+}
+
+TEST(Store, NotesADayOfWorkOnlyWhenThereWasWork) {
+  Course course;
+  Store store = course.open();
+  set_current(store, "01_a");
+  EXPECT_THAT(store.state().days, IsEmpty());
+  store.update([](State&) {}, true);
+  EXPECT_THAT(course.read().days, ElementsAre(day_text(today())));
+}
+
+TEST(Store, ChangesTheNewestState) {
+  Course course;
+  Store one = course.open();
+  Store other = course.open();
+  set_current(one, "01_a");
+  other.update([](State& state) { state.lessons["02_b"].checks = 1; });
+  EXPECT_EQ(other.state().current, "01_a");
+  EXPECT_EQ(one.state().lessons.count("02_b"), 0u);
+  one.refresh();
+  EXPECT_EQ(one.state().lessons.count("02_b"), 1u);
+}
+
+TEST(Store, WritesNothingWhenTheChangeThrows) {
+  Course course;
+  Store store = course.open();
+  set_current(store, "01_a");
+  const auto half_a_change = [](State& state) {
+    state.current = "02_b";
+    throw std::runtime_error("no");
+  };
+  EXPECT_THROW(store.update(half_a_change), std::runtime_error);
+  EXPECT_EQ(store.state().current, "01_a");
+  EXPECT_EQ(course.read().current, "01_a");
+  set_current(store, "03_c");  // the lock is free again
+  EXPECT_EQ(course.read().current, "03_c");
+}
+
+TEST(Store, TakesNamesThatAreNotUtf8) {
+  Course course;
+  Store store = course.open();
+  set_current(store, "01_caf\xe9");
+  EXPECT_EQ(course.read().current, "01_caf\xef\xbf\xbd");
+  EXPECT_EQ(course.said(), "");
+}
+
+TEST(NowText, IsATimeWithItsZone) { EXPECT_THAT(now_text(), MatchesRegex("[0-9-]{10}T[0-9:]{8}[+-][0-9]{4}")); }
+
+// -------------------------------------------------------------------------------------- what an older tool left
+
+TEST(Store, TakesOverTheProgressOfTheOlderTool) {
+  Course course;
+  const fs::path progress = course.folder() / "progress.json";
+  put(progress, R"({"version": 1, "passed": ["00_warm_up", "01_self_attention_v1"]})");
+  const timeval noon = {1700000000, 0};
+  const timeval times[2] = {noon, noon};
+  ASSERT_EQ(utimes(progress.c_str(), times), 0);
+
+  Store store = course.open();
+  ASSERT_THAT(store.state().lessons, SizeIs(2));
+  const LessonRecord& lesson = store.state().lessons.at("00_warm_up");
+  EXPECT_TRUE(lesson.passing);
+  EXPECT_EQ(lesson.passed_text, "");
+  EXPECT_THAT(lesson.first_passed, MatchesRegex("2023-11-1[45]T[0-9:]{8}[+-][0-9]{4}"));
+
+  store.update([](State& state) { state.lessons.erase("00_warm_up"); });
+  EXPECT_THAT(course.read().lessons, SizeIs(1)) << "state.json counts, once it is there";
+  EXPECT_EQ(course.said(), "");
+}
+
+TEST(Store, KeepsADamagedProgressAside) {
+  Course course;
+  put(course.folder() / "progress.json", R"({"version": 1, "pass)");
+  EXPECT_THAT(course.read().lessons, IsEmpty());
+  EXPECT_THAT(course.said(), HasSubstr("progress.json cannot be understood: it is cut off"));
+  EXPECT_THAT(course.kept_as("progress.json"), SizeIs(1));
+}
+
+// ----------------------------------------------------------------------------------------------- damaged files
+
+TEST(Store, KeepsADamagedFileAside) {
+  const std::string deep(20000, '[');
+  const std::pair<std::string, std::string> files[] = {
+      {"", "it is empty"},
+      {"nonsense", "it is no JSON from byte 2 on"},
+      {std::string("\x7f"
+                   "ELF\0\0\xff\xfe",
+                   8),
+       "it is no JSON from byte 1 on"},
+      {std::string(4096, '\0'), "it is no JSON from byte 1 on"},
+      {"{\"version\": 2, \"current\": \"\xff\"}", "it is no JSON from byte"},
+      {R"({"version": 2} {"version": 2})", "it is no JSON from byte 16 on"},
+      {deep, "it is cut off"},
+      {deep + std::string(deep.size(), ']'), "\"the whole file\" is not an object"},
+      {"[]", "\"the whole file\" is not an object"},
+      {"null", "\"the whole file\" is not an object"},
+      {"{}", "\"version\" is not 2"},
+      {R"({"version": 1})", "\"version\" is not 2"},
+      {R"({"version": -3})", "\"version\" is not 2"},
+      {R"({"version": "2"})", "\"version\" is not 2"},
+      {R"({"version": 2, "current": 7})", "\"current\" is not a text"},
+      {R"({"version": 2, "lessons": []})", "\"lessons\" is not an object"},
+      {R"({"version": 2, "lessons": {"01_a": 7}})", "\"01_a\" is not an object"},
+      {R"({"version": 2, "lessons": {"01_a": {"passing": 1}}})", "\"passing\" is not true or false"},
+      {R"({"version": 2, "lessons": {"01_a": {"checks": "many"}}})", "\"checks\" is not a whole number"},
+      {R"({"version": 2, "lessons": {"01_a": {"checks": 1.5}}})", "\"checks\" is not a whole number"},
+      {R"({"version": 2, "lessons": {"01_a": {"checks": 99999999999}}})", "\"checks\" is not a whole number"},
+      {R"({"version": 2, "lessons": {"01_a": {"checks": 1e999}}})", "it has a number that is too large"},
+      {R"({"version": 2, "lessons": {"01_a": {"mistakes": {"x": true}}}})", "\"x\" is not a whole number"},
+      {R"({"version": 2, "interviews": {}})", "\"interviews\" is not a list"},
+      {R"({"version": 2, "interviews": [7]})", "\"interviews\" is not an object"},
+      {R"({"version": 2, "interviews": [{"minutes": "9"}]})", "\"minutes\" is not a number"},
+      {R"({"version": 2, "interviews": [{"mistakes": [7]}]})", "\"mistakes\" is not a text"},
+      {R"({"version": 2, "cards": {"01_a": {"due": "2026-02-30"}}})", "\"due\" is not a day"},
+      {R"({"version": 2, "cards": {"01_a": {"due": 7}}})", "\"due\" is not a text"},
+      {R"({"version": 2, "days": ["yesterday"]})", "\"days\" is not a day"},
+  };
+  for (const auto& [text, why] : files) {
+    SCOPED_TRACE(text.substr(0, 60));
+    Course course;
+    put(course.file(), text);
+    Store store = course.open();
+    EXPECT_THAT(store.state().lessons, IsEmpty());
+    const auto kept = course.kept_as("state.json");
+    ASSERT_THAT(kept, ElementsAre(MatchesRegex("state.json.damaged-[0-9-]{10}_[0-9-]{8}")));
+    EXPECT_EQ(read_file(course.folder() / kept[0]), text);
+    EXPECT_THAT(course.said(), AllOf(HasSubstr(course.file().string() + " cannot be understood: " + why),
+                                     HasSubstr("It is kept as " + (course.folder() / kept[0]).string()),
+                                     HasSubstr("If you can mend it, move it back.")));
+    set_current(store, "01_a");
+    EXPECT_EQ(course.read().current, "01_a") << "work goes on";
+  }
+}
+
+TEST(Store, KeepsAFileAsideWhereverItWasCutOff) {
+  Course whole;
+  Store writer = whole.open();
+  write_full_state(writer);
+  const std::string text = read_file(whole.file());
+  for (std::size_t length = 0; length + 1 < text.size(); length += 7) {  // without its last newline it is whole
+    SCOPED_TRACE(length);
+    Course course;
+    put(course.file(), text.substr(0, length));
+    EXPECT_THAT(course.read().lessons, IsEmpty());
+    EXPECT_THAT(course.kept_as("state.json.damaged-"), SizeIs(1));
+    EXPECT_THAT(course.said(), HasSubstr(length == 0 ? "it is empty" : "it is cut off"));
+  }
+}
+
+TEST(Store, KeepsAFileOfANewerVersionAside) {
+  Course course;
+  put(course.file(), R"({"version": 99, "lessons": "in another shape"})");
+  EXPECT_THAT(course.read().lessons, IsEmpty());
+  EXPECT_THAT(course.kept_as("state.json"), ElementsAre(MatchesRegex("state.json.version-99-[0-9-]{10}_[0-9-]{8}")));
+  EXPECT_THAT(course.said(), AllOf(HasSubstr("it is of version 99, and this course knows 2"),
+                                   HasSubstr("update this one and move it back")));
+}
+
+TEST(Store, NeverReplacesWhatItKeptAside) {
+  Course course;
+  for (int i = 0; i < 5; ++i) {
+    put(course.file(), "damage " + std::to_string(i));
+    course.read();
+  }
+  std::vector<std::string> texts;
+  for (const auto& name : course.kept_as("state.json.damaged-")) texts.push_back(read_file(course.folder() / name));
+  EXPECT_THAT(texts, ::testing::UnorderedElementsAre("damage 0", "damage 1", "damage 2", "damage 3", "damage 4"));
+}
+
+TEST(Store, KeepsAFileAsideThatIsDamagedWhileItWorks) {
+  Course course;
+  Store store = course.open();
+  set_current(store, "01_a");
+  put(course.file(), "damaged");
+  store.update([](State& state) { state.lessons["02_b"].checks = 1; });
+  EXPECT_EQ(course.read().lessons.at("02_b").checks, 1);
+  EXPECT_THAT(course.kept_as("state.json.damaged-"), SizeIs(1));
+}
+
+TEST(Store, KeepsAsideWhatIsNoFile) {
+  Course folder_there;
+  put(folder_there.file() / "something", "");
+  Store store = folder_there.open();
+  set_current(store, "01_a");
+  EXPECT_EQ(folder_there.read().current, "01_a");
+  EXPECT_THAT(folder_there.said(), HasSubstr("it is not a file"));
+
+  Course pipe_there;
+  fs::create_directories(pipe_there.folder());
+  ASSERT_EQ(mkfifo(pipe_there.file().c_str(), 0600), 0);
+  EXPECT_THAT(pipe_there.read().lessons, IsEmpty());
+  EXPECT_THAT(pipe_there.said(), HasSubstr("it is not a file"));
+}
+
+TEST(Store, FollowsALinkToWhereTheStateIsKept) {
+  Course course;
+  const fs::path elsewhere = course.scratch.path() / "elsewhere.json";
+  fs::create_directories(course.folder());
+  fs::create_symlink("../elsewhere.json", course.file());
+  Store store = course.open();
+  set_current(store, "01_a");
+  set_current(store, "02_b");
+  EXPECT_TRUE(fs::is_symlink(course.file()));
+  EXPECT_THAT(read_file(elsewhere), HasSubstr("02_b"));
+  EXPECT_EQ(course.read().current, "02_b");
+  EXPECT_EQ(course.said(), "");
+}
+
+TEST(Store, RemovesWhatKilledToolsLeftLongAgo) {
+  Course course;
+  const fs::path old = course.folder() / "state.json.new-1";
+  const fs::path young = course.folder() / "state.json.new-2";
+  put(old, "half");
+  put(young, "half");
+  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  Store store = course.open();
+  set_current(store, "01_a");
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(young)) << "it may be of a tool that is just writing";
+}
+
+// ------------------------------------------------------------------------------------- where nothing can be written
+
+/// Two updates in one store: what cannot be kept is told once, and remembered as long as the store lives.
+bool works_in_memory(Course& course) {
+  Store store = course.open();
+  set_current(store, "01_a");
+  store.update([](State& state) { state.lessons["01_a"].checks = 1; });
+  store.refresh();
+  EXPECT_EQ(store.state().current, "01_a");
+  EXPECT_EQ(store.state().lessons.at("01_a").checks, 1);
+  const std::string told = "Your progress cannot be kept: ";
+  EXPECT_THAT(course.said(), AllOf(HasSubstr(told), HasSubstr("Work goes on"), HasSubstr(course.folder().string())));
+  EXPECT_EQ(course.said().find(told), course.said().rfind(told)) << course.said();
+  return !::testing::Test::HasFailure();
+}
+
+TEST(Store, WorksInMemoryWhereLearnIsAFile) {
+  Course course;
+  put(course.folder(), "not a folder");
+  EXPECT_TRUE(works_in_memory(course));
+  EXPECT_THAT(course.said(), HasSubstr("Not a directory"));
+}
+
+TEST(Store, WorksInMemoryInAReadOnlyCourse) {
+  Course course;
+  EXPECT_TRUE(well_as_ordinary_user([&] {
+    chmod(course.scratch.path().c_str(), 0555);
+    return works_in_memory(course);
+  }));
+  EXPECT_FALSE(fs::exists(course.folder()));
+}
+
+TEST(Store, WorksInMemoryInAReadOnlyFolder) {
+  Course course;
+  EXPECT_TRUE(well_as_ordinary_user([&] {
+    Store store = course.open();
+    set_current(store, "00_before");
+    chmod(course.folder().c_str(), 0555);
+    EXPECT_EQ(course.read().current, "00_before");
+    EXPECT_EQ(course.said(), "") << "reading is all right";
+    return works_in_memory(course);
+  }));
+  EXPECT_EQ(course.read().current, "00_before");
+}
+
+TEST(Store, RespectsAReadOnlyFile) {
+  Course course;
+  EXPECT_TRUE(well_as_ordinary_user([&] {
+    Store store = course.open();
+    set_current(store, "00_before");
+    chmod(course.file().c_str(), 0444);
+    return works_in_memory(course);
+  }));
+  EXPECT_EQ(course.read().current, "00_before");
+}
+
+TEST(Store, LeavesAFileAloneThatItMayNotRead) {
+  Course course;
+  EXPECT_TRUE(well_as_ordinary_user([&] {
+    Store store = course.open();
+    set_current(store, "00_before");
+    chmod(course.file().c_str(), 0200);
+    return works_in_memory(course);
+  }));
+  chmod(course.file().c_str(), 0600);
+  EXPECT_EQ(course.read().current, "00_before");
+}
+
+TEST(Store, WritesNothingOverADamagedFileThatCannotBeKeptAside) {
+  Course course;
+  EXPECT_TRUE(well_as_ordinary_user([&] {
+    Store store = course.open();
+    set_current(store, "00_before");
+    put(course.file(), "damaged");
+    chmod(course.folder().c_str(), 0555);
+    return works_in_memory(course);
+  }));
+  EXPECT_EQ(read_file(course.file()), "damaged");
+}
+
+TEST(Store, KeepsTheOldStateWhenTheDiskIsFull) {
+  Course course;
+  EXPECT_TRUE(ended_well(start_child([&] {
+    Store store = course.open();
+    set_current(store, "00_before");
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit room_for_a_few_bytes = {16, 16};
+    setrlimit(RLIMIT_FSIZE, &room_for_a_few_bytes);
+    return works_in_memory(course);
+  })));
+  EXPECT_EQ(course.read().current, "00_before");
+  EXPECT_THAT(course.kept_as("state.json"), IsEmpty()) << "nothing half written is left";
+}
+
+TEST(Store, KeepsThePermissionsOfItsFile) {
+  Course course;
+  Store store = course.open();
+  set_current(store, "01_a");
+  fs::permissions(course.file(), fs::perms(0600));
+  set_current(store, "02_b");
+  EXPECT_EQ(fs::status(course.file()).permissions(), fs::perms(0600));
+}
+
+// ------------------------------------------------------------------------------- several tools, and tools that die
+
+TEST(Store, WorksInMemoryWhenAnotherToolKeepsTheLock) {
+  Course course;
+  put(course.folder() / "lock", "");
+  const int lock = open((course.folder() / "lock").c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+  EXPECT_TRUE(works_in_memory(course));
+  EXPECT_THAT(course.said(), HasSubstr("another ./learn has locked it"));
+  close(lock);
+}
+
+TEST(Store, LosesNoUpdateOfToolsThatRunAtTheSameTime) {
+  constexpr int tools = 4;
+  constexpr int updates = 100;
+  Course course;
+  std::vector<pid_t> children;
+  for (int tool = 0; tool < tools; ++tool) {
+    children.push_back(start_child([&] {
+      Store store = course.open();
+      for (int i = 0; i < updates; ++i) {
+        store.update([&](State& state) {
+          ++state.lessons["all"].checks;
+          ++state.lessons[std::to_string(tool)].checks;
+        });
+      }
+      return course.said().empty();
+    }));
+  }
+  for (const pid_t child : children) EXPECT_TRUE(ended_well(child));
+  State state = course.read();
+  EXPECT_EQ(state.lessons["all"].checks, tools * updates);
+  for (int tool = 0; tool < tools; ++tool) EXPECT_EQ(state.lessons[std::to_string(tool)].checks, updates);
+}
+
+/// Counts in the state, and reports every number that is safe.
+bool count_on(Course& course, int report) {
+  Store store = course.open();
+  for (;;) {
+    store.update([](State& state) { ++state.lessons["counted"].checks; });
+    const int done = store.state().lessons.at("counted").checks;
+    if (write(report, &done, sizeof done) != sizeof done) return false;
+  }
+}
+
+TEST(Store, LosesNothingThatWasDoneWhenKilledAtAnyMoment) {
+  constexpr int rounds = 200;
+  Course course;
+  Store store = course.open();
+  write_full_state(store);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 10; ++i) set_current(store, "01_a");
+  const std::chrono::duration<double, std::micro> ten_updates = std::chrono::steady_clock::now() - begin;
+  std::mt19937 random(2026);
+  std::uniform_real_distribution<double> moment(0, std::clamp(ten_updates.count() / 10 * 2, 20000., 40000.));  // µs
+  int counted = 0;
+  for (int round = 0; round < rounds; ++round) {
+    SCOPED_TRACE(round);
+    int report[2];
+    ASSERT_EQ(pipe(report), 0);
+    const pid_t child = start_child([&] { return count_on(course, report[1]); });
+    close(report[1]);
+    usleep(static_cast<useconds_t>(moment(random)));
+    kill(child, SIGKILL);
+    EXPECT_FALSE(ended_well(child));
+    for (int done = 0; read(report[0], &done, sizeof done) == sizeof done;) counted = done;
+    close(report[0]);
+
+    State state = course.read();
+    ASSERT_EQ(course.said(), "");
+    ASSERT_THAT(state.interviews, SizeIs(2)) << "the rest is whole";
+    const int kept = state.lessons["counted"].checks;
+    ASSERT_GE(kept, counted);
+    ASSERT_LE(kept, counted + 1);
+    counted = kept;
+  }
+  EXPECT_GT(counted, rounds / 4) << "the children hardly got to work";
+  EXPECT_THAT(course.kept_as("state.json.damaged"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace attn::learn

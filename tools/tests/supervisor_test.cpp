@@ -1,0 +1,298 @@
+// Whatever the learner's code does: the check that did it is named in time, and the others are still judged.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "judge/process.hpp"
+#include "lesson/lesson.hpp"
+#include "scratch.hpp"
+
+namespace {
+
+using attn::Scratch;
+using attn::judge::run;
+using attn::lesson::read_file;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const std::filesystem::path program = ATTN_NAUGHTY;
+
+struct Outcome {
+  int exit_code = 0;
+  double seconds = 0;
+  std::string printed;
+  nlohmann::json report = nlohmann::json::object();
+  std::map<std::string, std::string> states;  ///< by the check's name without its suite
+  std::map<std::string, std::string> texts;
+};
+
+/// Some of the naughty checks, in an environment with these variables ("NAME=value").
+Outcome outcome_of(const std::string& filter, std::vector<std::string> environment = {}) {
+  const Scratch scratch;
+  const auto report = scratch.path() / "report.json";
+  const auto output = scratch.path() / "output.txt";
+  std::vector<std::string> command = {"env"};
+  command.insert(command.end(), environment.begin(), environment.end());
+  command.insert(command.end(), {program.string(), "--gtest_filter=" + filter, "--report=" + report.string()});
+  Outcome outcome;
+  const auto start = std::chrono::steady_clock::now();
+  outcome.exit_code = run(command, scratch.path(), output);
+  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  outcome.printed = read_file(output);
+  if (std::filesystem::exists(report)) outcome.report = nlohmann::json::parse(read_file(report));
+  for (const auto& check : outcome.report.value("checks", nlohmann::json::array())) {
+    const std::string name = check.at("name");
+    outcome.states[name.substr(name.find('.') + 1)] = check.at("state");
+    outcome.texts[name.substr(name.find('.') + 1)] = check.at("text");
+  }
+  return outcome;
+}
+
+/// All of the suite Naughty in one run.
+const Outcome& outcome() {
+  static const Outcome the_outcome = outcome_of("Naughty.*");
+  return the_outcome;
+}
+
+const std::string& state(const std::string& check) { return outcome().states.at(check); }
+const std::string& text(const std::string& check) { return outcome().texts.at(check); }
+
+TEST(Supervisor, JudgesEveryCheckAndSurvives) {
+  EXPECT_EQ(outcome().exit_code, 1);
+  EXPECT_EQ(outcome().states.size(), 20U);
+  EXPECT_EQ(state("First"), "passed");
+  EXPECT_EQ(state("Last"), "passed");
+  EXPECT_THAT(outcome().printed, HasSubstr("2 of 20 checks passed"));
+}
+
+TEST(Supervisor, NamesACrash) {
+  EXPECT_THAT(text("Crashes"), AnyOf(HasSubstr("segmentation fault"), HasSubstr("AddressSanitizer: ")));
+  EXPECT_EQ(state("Crashes"), "ended");
+  EXPECT_EQ(state("CallsItself"), "ended");
+  EXPECT_EQ(state("Aborts"), "ended");
+}
+
+TEST(Supervisor, NamesALoopWithinTenSeconds) {
+  EXPECT_EQ(state("LoopsForEver"), "stopped");
+  EXPECT_THAT(text("LoopsForEver"), HasSubstr("stopped after 2 s of computing"));
+  EXPECT_EQ(state("LoopsForEverToo"), "stopped");
+  EXPECT_THAT(text("LoopsForEverToo"), HasSubstr("stopped after 0.5 s of computing"));
+}
+
+TEST(Supervisor, NamesChecksThatWaitAndGivesUpAfterThree) {
+  const Outcome waiting = outcome_of("Waiting.*");
+  EXPECT_EQ(waiting.exit_code, 1);
+  EXPECT_LT(waiting.seconds, 60);
+  EXPECT_EQ(waiting.states.at("First"), "stopped");
+  EXPECT_THAT(waiting.texts.at("First"), HasSubstr("stopped after 5 s: it waits for something"));
+  EXPECT_THAT(waiting.texts.at("Third"), HasSubstr("stopped after 1.25 s: it waits for something"));
+  EXPECT_EQ(waiting.states.at("IsNotReached"), "not_run");
+  EXPECT_EQ(waiting.states.at("IsNotReachedEither"), "not_run");
+  EXPECT_THAT(waiting.printed, HasSubstr("not run: the last 2, because checks before them took too long"));
+  EXPECT_THAT(waiting.printed, HasSubstr("0 of 5 checks passed"));
+}
+
+TEST(Supervisor, EndsChecksThatTakeTooLongInAll) {
+  const Outcome slow = outcome_of("Slow.*");
+  EXPECT_LT(slow.seconds, 60);
+  EXPECT_EQ(slow.states.at("Second"), "passed");
+  EXPECT_THAT(slow.texts.at("Third"), HasSubstr("all checks together took more than 9 s"));
+  EXPECT_EQ(slow.states.at("IsNotReached"), "not_run");
+}
+
+TEST(Supervisor, SaysWhatHappensBeforeTheFirstCheck) {
+  const std::map<std::string, std::string> sentences = {
+      {"loops", "the program computed for 2 s before its first check: is something global"},
+      {"waits", "the program waited for 5 s before its first check: is something global"},
+      {"crashes", "the program crashed before its first check (Aborted): is something global"},
+      {"throws", "the program crashed before its first check (Aborted): is something global"},
+      {"exits", "the program ended before its first check (exit code 0): is something global"},
+      {"prints without end", "the program printed without end before its first check: is something global"},
+      {"starts the program anew", "the program ended before its first check (exit code 0): is something global"},
+  };
+  for (const auto& [manner, sentence] : sentences) {
+    const Outcome early = outcome_of("Naughty.First:Naughty.Last", {"NAUGHTY=" + manner});
+    EXPECT_EQ(early.exit_code, 1) << manner;
+    EXPECT_LT(early.seconds, 60) << manner;
+    EXPECT_THAT(early.printed, HasSubstr(sentence)) << manner;
+    EXPECT_THAT(early.report.value("problem", ""), StartsWith(sentence)) << manner;
+    EXPECT_TRUE(early.states.empty()) << manner;
+    EXPECT_LT(early.printed.size(), 5000U) << manner;
+    EXPECT_EQ(early.printed.find("out of ideas") != std::string::npos, manner == "throws");
+  }
+}
+
+TEST(Supervisor, TakesNoNoticeOfWhatHappensAfterTheLastCheck) {
+  for (const std::string manner : {"exits at exit", "exits when destroyed", "loops at exit", "loops when destroyed",
+                                   "leaves a thread", "prints"}) {
+    const Outcome right = outcome_of("Naughty.First:Naughty.Last", {"NAUGHTY=" + manner});
+    EXPECT_EQ(right.exit_code, 0) << manner;
+    EXPECT_LT(right.seconds, 60) << manner;
+    EXPECT_THAT(right.printed, HasSubstr("2 of 2 checks passed")) << manner;
+    const Outcome wrong = outcome_of("Naughty.First:Naughty.ThrowsAnException", {"NAUGHTY=" + manner});
+    EXPECT_EQ(wrong.exit_code, 1) << manner;
+    EXPECT_THAT(wrong.printed, HasSubstr("1 of 2 checks passed")) << manner;
+  }
+}
+
+TEST(Supervisor, IgnoresWhatGoogleTestReadsFromTheEnvironment) {
+  const std::string checks = "Naughty.First:Naughty.ThrowsAnException:Naughty.PrintsALittle:Naughty.Last";
+  const Outcome plain = outcome_of(checks);
+  EXPECT_THAT(plain.printed, HasSubstr("2 of 4 checks passed"));
+  const std::vector<std::vector<std::string>> environments = {{"GTEST_FILTER=*Last"},
+                                                              {"GTEST_REPEAT=2"},
+                                                              {"GTEST_SHUFFLE=1", "GTEST_RANDOM_SEED=3"},
+                                                              {"GTEST_TOTAL_SHARDS=2", "GTEST_SHARD_INDEX=1"},
+                                                              {"GTEST_SHARD_STATUS_FILE=sharded"},
+                                                              {"GTEST_FAIL_FAST=1"},
+                                                              {"GTEST_BREAK_ON_FAILURE=1"},
+                                                              {"GTEST_THROW_ON_FAILURE=1"},
+                                                              {"GTEST_CATCH_EXCEPTIONS=0"},
+                                                              {"GTEST_LIST_TESTS=1"},
+                                                              {"GTEST_OUTPUT=xml:/no/such/folder/"},
+                                                              {"GTEST_COLOR=yes", "GTEST_BRIEF=1"},
+                                                              {"TESTBRIDGE_TEST_ONLY=*Last"},
+                                                              {"TESTBRIDGE_TEST_RUNNER_FAIL_FAST=1"},
+                                                              {"TEST_PREMATURE_EXIT_FILE=premature"},
+                                                              {"XML_OUTPUT_FILE=output.xml"}};
+  for (const auto& environment : environments) {
+    const Outcome same = outcome_of(checks, environment);
+    EXPECT_EQ(same.exit_code, 1) << environment.front();
+    EXPECT_EQ(same.printed, plain.printed) << environment.front();
+    EXPECT_EQ(same.report, plain.report) << environment.front();
+    const Outcome filtered_by_the_environment_alone = outcome_of("Naughty.Last", environment);
+    EXPECT_EQ(filtered_by_the_environment_alone.exit_code, 0) << environment.front();
+  }
+}
+
+TEST(Supervisor, ShortensWhatIsThrown) {
+  EXPECT_EQ(state("ThrowsMegabytes"), "failed");
+  EXPECT_THAT(text("ThrowsMegabytes"), HasSubstr("threw   xxx"));
+  EXPECT_LT(text("ThrowsMegabytes").size(), 5000U);
+}
+
+TEST(Supervisor, JudgesTheOriginalOfAProgramThatForks) {
+  const Outcome forks = outcome_of("Naughty.First:Forks.And*:Naughty.Last");
+  EXPECT_EQ(forks.exit_code, 0) << forks.printed;
+  EXPECT_LT(forks.seconds, 60);
+  EXPECT_THAT(forks.printed, HasSubstr("4 of 4 checks passed"));
+}
+
+TEST(Supervisor, LeavesNoProcessBehind) {
+  const Scratch scratch;
+  const auto written = scratch.path() / "process";
+  EXPECT_EQ(outcome_of("Forks.IntoAProcessThatLeaves", {"NAUGHTY=" + written.string()}).exit_code, 0);
+  EXPECT_NE(kill(std::stoi(read_file(written)), 0), 0);
+  EXPECT_EQ(errno, ESRCH);
+}
+
+/// Starts a naughty check, with NAUGHTY in its environment, and does not wait for it.
+pid_t start(const std::string& filter, const std::string& naughty = "") {
+  return attn::start_child([&] {
+    setenv("NAUGHTY", naughty.c_str(), 1);
+    execl(program.c_str(), program.c_str(), ("--gtest_filter=" + filter).c_str(), nullptr);
+    return false;
+  });
+}
+
+TEST(Supervisor, LeavesNoProcessBehindWhenItIsEnded) {
+  const Scratch scratch;
+  const auto written = scratch.path() / "process";
+  const pid_t supervisor = start("Forks.IntoAProcessThatLeavesForEver", written);
+  const auto text = [&] { return std::filesystem::exists(written) ? read_file(written) : ""; };
+  while (text().find('\n') == std::string::npos) usleep(1000);
+  kill(supervisor, SIGTERM);
+  int status = 0;
+  waitpid(supervisor, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 128 + SIGTERM);
+  EXPECT_NE(kill(std::stoi(text()), 0), 0);
+}
+
+TEST(Supervisor, DoesNotCountTheTimeWhileItIsSuspended) {
+  const pid_t supervisor = start("Slow.First");  // 4 s, and 5 s are allowed
+  sleep(1);
+  kill(supervisor, SIGTSTP);
+  sleep(5);
+  kill(supervisor, SIGCONT);
+  EXPECT_TRUE(attn::ended_well(supervisor));
+}
+
+TEST(Supervisor, SaysThatItsReportsAreDisturbed) {
+  const Outcome disturbed = outcome_of("Naughty.First:Writes.*:Naughty.Last");
+  EXPECT_EQ(disturbed.exit_code, 1);
+  EXPECT_THAT(disturbed.texts.at("IntoWhatIsNotItsOwn"), HasSubstr("something else was written to their file desc"));
+  EXPECT_EQ(disturbed.states.at("Last"), "passed");
+}
+
+TEST(Supervisor, KeepsTheTerminalFromTheChecks) { EXPECT_EQ(outcome_of("Terminal.*").exit_code, 0); }
+
+TEST(Supervisor, NamesWhatIsThrown) {
+  EXPECT_THAT(text("ThrowsSomethingOdd"), HasSubstr("threw   something that is not a std::exception"));
+  EXPECT_THAT(text("ThrowsAnException"), HasSubstr("threw   out of ideas"));
+}
+
+TEST(Supervisor, NamesAProgramThatEndsItself) {
+  EXPECT_EQ(state("EndsTheProgram"), "ended");
+  EXPECT_THAT(text("EndsTheProgram"), HasSubstr("ended itself here, with exit code 0"));
+}
+
+TEST(Supervisor, StopsAFloodAndShowsABit) {
+  EXPECT_EQ(state("PrintsWithoutEnd"), "stopped");
+  EXPECT_THAT(text("PrintsWithoutEnd"), HasSubstr("printed more than 8 MiB"));
+  EXPECT_EQ(state("PrintsMegabytes"), "failed");
+  EXPECT_THAT(text("PrintsMegabytes"), HasSubstr("2200000 bytes in all"));
+  EXPECT_LT(outcome().printed.size(), 20000U);
+}
+
+TEST(Supervisor, ShowsWhatTheLearnerPrints) {
+  EXPECT_THAT(text("PrintsALittle"), HasSubstr("printed the scores are 1 2 3"));
+}
+
+TEST(Supervisor, NamesAnAllocationThatIsTooLarge) {
+  EXPECT_EQ(state("Allocates"), "failed");
+  EXPECT_THAT(text("Allocates"), HasSubstr("more memory than a check may use"));
+}
+
+TEST(Supervisor, GivesNothingToRead) { EXPECT_EQ(state("ReadsFromTheTerminal"), "failed"); }
+
+TEST(Supervisor, SaysThatAResultIsEmptyOrNaN) {
+  EXPECT_THAT(text("ReturnsAnEmptyCube"), HasSubstr("shape   got 0 x 0 x 0, want 4 x 3 x 2 (L x E x B)"));
+  EXPECT_THAT(text("ReturnsAnEmptyCube"), HasSubstr("what you returned is empty"));
+  EXPECT_THAT(text("ReturnsNaN"), HasSubstr("NaN (not a number) at row 2, col 1, slice 1   (1 of 24 is NaN)"));
+}
+
+TEST(Supervisor, TellsATodoWithFileAndLine) {
+  EXPECT_EQ(state("IsNotWritten"), "not_written");
+  EXPECT_THAT(text("IsNotWritten"), HasSubstr("TODO(00.1) is not written yet: "));
+  EXPECT_THAT(text("IsNotWritten"), HasSubstr("naughty_checks.cpp:"));
+}
+
+TEST(Supervisor, TellsATodoThatComesAfterAFailure) {
+  EXPECT_EQ(state("FailsAndThenIsNotWritten"), "not_written");
+  EXPECT_THAT(text("FailsAndThenIsNotWritten"), HasSubstr("TODO(00.2) is not written yet: "));
+  EXPECT_THAT(text("FailsAndThenIsNotWritten"), HasSubstr("./learn hint 00.2"));
+}
+
+TEST(Supervisor, RefusesAFilterThatMatchesNothing) {
+  const Outcome nothing = outcome_of("No.Such");
+  EXPECT_EQ(nothing.exit_code, 2);
+  EXPECT_THAT(nothing.printed, HasSubstr("no check matches --gtest_filter=No.Such"));
+}
+
+TEST(Supervisor, RefusesAnUnknownArgument) {
+  const Scratch scratch;
+  EXPECT_EQ(run({program, "--no-such"}, scratch.path(), scratch.path() / "output"), 2);
+  EXPECT_THAT(read_file(scratch.path() / "output"), HasSubstr("unknown argument --no-such"));
+}
+
+}  // namespace

@@ -1,0 +1,306 @@
+// Text as it stands in a terminal: how wide it is, where it is broken, and how it is spelled where only ASCII is known.
+#include "lesson/text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "lesson/lesson.hpp"
+
+namespace attn::learn {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Le;
+using ::testing::Not;
+using ::testing::ResultOf;
+using ::testing::StartsWith;
+
+const std::filesystem::path root = ATTN_ROOT;
+
+bool is_ascii(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+std::string without_spaces(std::string text) {
+  const auto is_space = [](char c) { return c == ' ' || c == '\n' || c == '\t'; };
+  text.erase(std::remove_if(text.begin(), text.end(), is_space), text.end());
+  return text;
+}
+
+/// The widest row of a page, in columns.
+int widest(const std::vector<std::string>& rows) {
+  int most = 0;
+  for (const auto& row : rows) most = std::max(most, columns_of(row));
+  return most;
+}
+
+/// What side_by_side() shows on its two sides, without spaces: the left one is `half` columns wide.
+std::pair<std::string, std::string> sides(const std::vector<std::string>& rows, int half) {
+  std::pair<std::string, std::string> texts;
+  for (const auto& row : rows) {
+    const std::string left = padded(row, half);
+    texts.first += left;
+    texts.second += row.substr(std::min(row.size(), left.size() + 3));  // and the mark between spaces
+  }
+  return {without_spaces(texts.first), without_spaces(texts.second)};
+}
+
+/// A line such as a learner may write: deep or shallow, words short or long, narrow or wide, with tabs and combining
+/// marks.
+std::string random_line(std::mt19937& random) {
+  static const std::vector<std::string> pieces = {" ",  " ",      "  ",  "\t",         "x",
+                                                  "QK", "scores", "我",  "喜欢玩游戏", "e\u0301",
+                                                  "😀",  "\u200b", "ᵀ√E", "- ",         std::string(90, 'w')};
+  const auto below = [&](std::size_t end) { return static_cast<std::size_t>(random() % end); };
+  std::string line(below(3) == 0 ? below(240) : below(12), ' ');
+  for (std::size_t left = below(30); left > 0; --left) line += pieces[below(pieces.size())];
+  return line;
+}
+
+/// How many question marks in_ascii() put in the place of something.
+long unspelled(const std::string& text) {
+  const std::string ascii = in_ascii(text);
+  return std::count(ascii.begin(), ascii.end(), '?') - std::count(text.begin(), text.end(), '?');
+}
+
+TEST(Columns, AreTwoForAChineseCharacterAndNoneForACombiningMark) {
+  EXPECT_EQ(columns_of(""), 0);
+  EXPECT_EQ(columns_of("QKT"), 3);
+  EXPECT_EQ(columns_of("√E · Kᵀ"), 7);
+  EXPECT_EQ(columns_of("我喜欢"), 6);
+  EXPECT_EQ(columns_of("，。"), 4);
+  EXPECT_EQ(columns_of("안녕"), 4);
+  EXPECT_EQ(columns_of("😀"), 2);
+  EXPECT_EQ(columns_of("e\u0301te\u0301"), 3);
+}
+
+TEST(Columns, AreOneForAByteThatIsNoUtf8) {
+  EXPECT_EQ(columns_of("a\xE9z"), 3);
+  EXPECT_EQ(columns_of("\xC3"), 1);
+  EXPECT_EQ(columns_of("\xE6\x88z"), 3);
+}
+
+TEST(Padded, FillsUpToTheWidthAndNeverBeyond) {
+  EXPECT_EQ(padded("ab", 4), "ab  ");
+  EXPECT_EQ(padded("abcdef", 4), "abcd");
+  EXPECT_EQ(padded("我喜欢", 5), "我喜 ");
+  EXPECT_EQ(padded("", 2), "  ");
+}
+
+TEST(Lines, AreWithoutTheirNewlines) {
+  EXPECT_THAT(lines_of("a\n\nb\n"), ElementsAre("a", "", "b"));
+  EXPECT_THAT(lines_of("a"), ElementsAre("a"));
+  EXPECT_THAT(lines_of(""), IsEmpty());
+}
+
+TEST(Wrapped, BreaksBetweenWords) {
+  EXPECT_THAT(wrapped("the scores are not divided", 20), ElementsAre("the scores are not", "divided"));
+  EXPECT_THAT(wrapped("twenty columns wide.", 20), ElementsAre("twenty columns wide."));
+  EXPECT_THAT(wrapped("twenty columns wide. More", 20), ElementsAre("twenty columns wide.", "More"));
+}
+
+TEST(Wrapped, GoesOnUnderWhatALabelIsAbout) {
+  EXPECT_THAT(wrapped("  likely  the scores are not divided by √E, as they should be", 30),
+              ElementsAre("  likely  the scores are not", "          divided by √E, as", "          they should be"));
+}
+
+TEST(Wrapped, GoesOnUnderTheTextOfAnIndentedLineAndOfAListItem) {
+  EXPECT_THAT(wrapped("    one two three four five", 20), ElementsAre("    one two three", "    four five"));
+  EXPECT_THAT(wrapped("- one two three four five six", 20), ElementsAre("- one two three four", "  five six"));
+}
+
+TEST(Wrapped, CutsAWordThatIsTooWide) {
+  EXPECT_THAT(wrapped(std::string(45, 'x'), 20),
+              ElementsAre(std::string(20, 'x'), std::string(20, 'x'), std::string(5, 'x')));
+  EXPECT_THAT(wrapped("我喜欢玩游戏我喜欢玩游戏", 20), ElementsAre("我喜欢玩游戏我喜欢玩", "游戏"));
+}
+
+TEST(Wrapped, IsNeverWiderThanAskedFor) {
+  const std::string label = "  likely  " + std::string(80, 'y') + " " + std::string(30, 'z');
+  const std::string indented = std::string(70, ' ') + "far to the right, and long";
+  for (const int columns : {20, 21, 59, 60, 100}) {
+    for (const auto& text : {label, indented, std::string(200, ' '), std::string("我 ") + std::string(90, 'x')}) {
+      EXPECT_THAT(wrapped(text, columns), Each(ResultOf(columns_of, Le(columns)))) << columns << " columns: " << text;
+    }
+  }
+}
+
+TEST(Wrapped, KeepsEveryWordOfTheCourseAtSixtyColumns) {
+  for (const auto& lesson : lesson::find_lessons(root)) {
+    const std::string text = lesson::read_file(lesson.chapter_file()) + lesson::read_file(lesson.hints_file());
+    std::string joined;
+    for (const auto& line : wrapped(text, 60)) {
+      EXPECT_LE(columns_of(line), 60) << lesson.name << ": " << line;
+      joined += line;
+    }
+    EXPECT_EQ(without_spaces(joined), without_spaces(text)) << lesson.name;
+  }
+}
+
+TEST(Wrapped, LetsNoTabAndNoEscapeSequenceThrough) {
+  EXPECT_THAT(wrapped("\tif (x)\ty;", 60), ElementsAre("        if (x)  y;"));
+  EXPECT_THAT(wrapped("我\tx", 60), ElementsAre("我      x"));
+  EXPECT_THAT(wrapped("\x1b[2J\x07gone?\x7f\u009b", 60), ElementsAre("?[2J?gone???"));
+  EXPECT_THAT(wrapped("as Windows ends it\r\n", 60), ElementsAre("as Windows ends it"));
+  EXPECT_THAT(wrapped("caf\xE9", 60), ElementsAre("caf?"));
+}
+
+TEST(Paragraphs, JoinTheLinesOfProse) {
+  EXPECT_THAT(paragraphs_of("one\ntwo\n\nthree\n  four\n"), ElementsAre("one two", "", "three four"));
+  EXPECT_THAT(paragraphs_of("one\n  \ntwo"), ElementsAre("one", "  ", "two"));
+}
+
+TEST(Paragraphs, KeepListsTablesAndCode) {
+  EXPECT_THAT(paragraphs_of("- one\n  goes on\n- two\n"), ElementsAre("- one goes on", "- two"));
+  EXPECT_THAT(paragraphs_of("see\n| a | b |\n| c | d |\nand\n"), ElementsAre("see", "| a | b |", "| c | d |", "and"));
+  EXPECT_THAT(paragraphs_of("so:\n```cpp\nint a;\n\nint b;\n```\nthen\n"),
+              ElementsAre("so:", "int a;", "", "int b;", "then"));
+}
+
+TEST(Words, StandInPlaceOfSymbols) {
+  EXPECT_EQ(in_words("✗ 01 self\n✓ 02\n"), "FAILED 01 self\npassed 02\n");
+  EXPECT_EQ(in_words("√E, no ✗"), "√E, no ✗");
+}
+
+TEST(Ascii, SpellsWhatItCanAndMarksWhatItCannot) {
+  EXPECT_EQ(in_ascii("✗ 01 self · Q Kᵀ / √E ≠ 1"), "FAILED 01 self - Q K^T / sqrt E != 1");
+  EXPECT_EQ(in_ascii("1 × 2 ± 3 → ∞ …"), "1 x 2 +- 3 -> inf ...");
+  EXPECT_EQ(in_ascii("我"), "?");
+  EXPECT_EQ(in_ascii("\xE9"), "?");
+}
+
+/// All that a learner may be shown of a lesson, but for the chapter's questions.
+std::vector<std::string> texts_of(const lesson::Lesson& lesson) {
+  std::vector<std::string> texts = {lesson.subject(), lesson.interview().text};
+  for (const auto& task : lesson.tasks()) texts.insert(texts.end(), task.levels.begin(), task.levels.end());
+  for (const auto& mistake : lesson.mistakes()) texts.push_back(mistake.says);
+  for (const auto& goal : lesson.goals()) texts.push_back(goal);
+  return texts;
+}
+
+/// Chinese has no spelling in ASCII.
+bool has_chinese(const std::string& text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if ((static_cast<unsigned char>(text[at]) >> 4) == 0xE && columns_of(text.substr(at, 3)) == 2) return true;
+  }
+  return false;
+}
+
+TEST(Ascii, SpellsEveryTextOfTheCourse) {
+  for (const auto& lesson : lesson::find_lessons(root)) {
+    for (const auto& text : texts_of(lesson)) {
+      EXPECT_TRUE(is_ascii(in_ascii(text))) << lesson.name << ": " << text;
+      if (has_chinese(text)) continue;
+      EXPECT_EQ(unspelled(text), 0) << lesson.name << ": " << in_ascii(text);
+    }
+    for (const auto& question : lesson.questions()) {
+      const std::string text = question.text + "\n" + question.answer;
+      EXPECT_TRUE(is_ascii(in_ascii(text))) << lesson.name << ": " << text;
+    }
+  }
+}
+
+TEST(Bar, ShowsTheShareDone) {
+  EXPECT_EQ(bar(0, 4, 10), "[........]");
+  EXPECT_EQ(bar(1, 4, 10), "[##......]");
+  EXPECT_EQ(bar(4, 4, 10), "[########]");
+  EXPECT_EQ(bar(0, 0, 6), "[....]");
+  EXPECT_EQ(bar(3, 4, -5), "[.]");
+}
+
+TEST(Bar, IsFullOnlyWhenAllIsDone) { EXPECT_EQ(bar(42, 43, 40).find(".]"), 38u); }
+
+TEST(SideBySide, PutsEqualLinesInOneRowAndMarksTheOthers) {
+  EXPECT_THAT(side_by_side("a\nmine\nb\nextra\n", "a\nyours\nb\n", 23),
+              ElementsAre("a            a", "mine       | yours", "b            b", "extra      < "));
+  EXPECT_THAT(side_by_side("a\n", "new\na\n", 23), ElementsAre("           > new", "a            a"));
+  EXPECT_THAT(side_by_side("", "", 23), IsEmpty());
+}
+
+TEST(SideBySide, LetsNoTabAndNoEscapeSequenceThrough) {
+  EXPECT_THAT(side_by_side("\tif (x) {\r\n", "  if (x) {\n", 60), ElementsAre(StartsWith("        if (x) {      ")));
+  EXPECT_THAT(side_by_side("\x1b[2J", "", 60), Each(Not(HasSubstr("\x1b"))));
+}
+
+TEST(SideBySide, GoesOnFurtherInWhereALineIsTooWide) {
+  EXPECT_THAT(side_by_side("  const auto all = of(many);", "", 43),
+              ElementsAre("  const auto all =   < ", "    of(many);        < "));
+  EXPECT_THAT(side_by_side("              is_a_very_long_name();", "", 43),  // deeper than half of the half
+              ElementsAre("          is_a_very_ < ", "          long_name( < ", "          );         < "));
+  EXPECT_THAT(side_by_side("", std::string(200, ' '), 43), ElementsAre(std::string(20, ' ') + " > "));
+}
+
+TEST(SideBySide, ShowsEveryLessonAtEveryWidthAndLosesNothing) {
+  for (const auto& lesson : lesson::find_lessons(root)) {
+    int files = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(lesson.stub_folder())) {
+      const std::string stub = lesson::read_file(entry.path());
+      const std::string solution = lesson::read_file(lesson.solution_folder() / entry.path().filename());
+      const std::pair texts(without_spaces(stub), without_spaces(solution));
+      for (int columns = 20; columns <= 220; ++columns) {
+        const int half = (columns - 3) / 2;
+        const auto rows = side_by_side(stub, solution, columns);
+        ASSERT_LE(widest(rows), columns) << entry.path() << " at " << columns;
+        ASSERT_EQ(sides(rows, half), texts) << entry.path() << " at " << columns;
+      }
+      ++files;
+    }
+    EXPECT_GT(files, 0) << lesson.name;
+  }
+}
+
+TEST(AnyLine, IsShownAtAnyWidthAndLosesNothing) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 500; ++i) {
+    const std::string line = random_line(random);
+    const std::string other = random_line(random);
+    for (const int columns :
+         {1, 2, 3, 4, 5, 7, 8, 10, 19, 20, 33, 60, 80, 133, 220, 1 + static_cast<int>(random() % 220)}) {
+      const auto rows = wrapped(line, columns);
+      ASSERT_LE(widest(rows), std::max(columns, 2)) << line << " at " << columns;
+      std::string joined;
+      for (const auto& row : rows) joined += row;
+      ASSERT_EQ(without_spaces(joined), without_spaces(line)) << "at " << columns;
+      const auto pairs = side_by_side(line, other, columns);
+      const int half = std::max(2, (columns - 3) / 2);
+      ASSERT_LE(widest(pairs), std::max(columns, 7)) << line << "\n" << other << " at " << columns;
+      ASSERT_EQ(sides(pairs, half), std::pair(without_spaces(line), without_spaces(other))) << "at " << columns;
+    }
+  }
+}
+
+/// In linear time this takes tenths of a second; the limit, of processor time, is for slow machines and sanitizers.
+TEST(AMegabyte, IsShownSoon) {
+  constexpr std::size_t size = 1 << 20;
+  const std::string solution = lesson::read_file(root / "solutions/01_self_attention_v1/self_attention_v1.cpp");
+  std::string words, lines, wide;
+  while (words.size() < size) words += "scores ";
+  while (lines.size() < size) lines += "}\n";
+  while (wide.size() < size) wide += "我";
+  for (const auto& text :
+       {words, lines, wide, std::string(size, 'x'), std::string(size, ' '), std::string(size, '\t')}) {
+    const auto begin = std::clock();
+    EXPECT_LE(widest(wrapped(text, 80)), 80);
+    EXPECT_LE(widest(side_by_side(text, solution, 80)), 80);
+    EXPECT_LT((std::clock() - begin) / CLOCKS_PER_SEC, 5) << text.substr(0, 10);
+  }
+}
+
+TEST(Counted, HasAPluralBeyondOne) {
+  EXPECT_EQ(counted(0, "check"), "0 checks");
+  EXPECT_EQ(counted(1, "check"), "1 check");
+  EXPECT_EQ(counted(2, "check"), "2 checks");
+}
+
+}  // namespace
+}  // namespace attn::learn
