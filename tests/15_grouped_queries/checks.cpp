@@ -547,7 +547,7 @@ TEST(GroupedQueryAttentionForward, CopiesNoKeysAndNoValues) {
   for (const uword G : {1U, 2U}) {
     GroupedQueryAttention attention(E, H, G);
     const arma::cube X = normal(L, E, B);
-    const std::string wrong = diagnose(attention.forward(X), {naive(attention, X).output, output_axes, 1e-10, {}});
+    const std::string wrong = diagnose(attention.forward(X), {naive(attention, X).output, output_axes, 1e-10});
     ASSERT_TRUE(wrong.empty()) << diagnosis_mark << wrong;
     const std::size_t bytes = allocated_bytes([&] { attention.forward(X); });
     const double needed = unit + static_cast<double>(allocated_bytes([&] {

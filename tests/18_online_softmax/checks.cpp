@@ -114,7 +114,7 @@ void expect_part(const PartialAttention& part, const GoldenCase& golden, const s
 
 void expect_part(const PartialAttention& part, const PartialAttention& wanted, const std::string& about) {
   const arma::cube values = as_cube(arma::mat(arma::join_rows(wanted.output, wanted.maximum, wanted.sum)));
-  expect_part(part, {values, {"L", "Dv+2"}, default_tolerance, {}}, about);
+  expect_part(part, {values, {"L", "Dv+2"}, default_tolerance}, about);
 }
 
 /// Query 2 has NaN for output and sum, whatever its maximum is; the others are as wanted.

@@ -12,19 +12,25 @@
 #include <stdexcept>
 
 #include "gate/mutants.hpp"
+#include "judge/naming.hpp"
 #include "judge/process.hpp"
+#include "judge/report.hpp"
+#include "judge/words.hpp"
 #include "learn/memory/answers.hpp"
 #include "lesson/text.hpp"
 
 namespace attn::gate {
 
 namespace fs = std::filesystem;
+using judge::CheckResult;
 using lesson::Lesson;
 using lesson::Mistake;
 using lesson::read_file;
 using nlohmann::json;
 
 namespace {
+
+constexpr const char* recording_command = "write it down again with `./learn verify --write`";
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -49,20 +55,22 @@ std::string path_below(const fs::path& root, const fs::path& file) { return fs::
 
 /// Runs a program of checks, with a mistake chosen or none, and reads its report.
 /// @throws std::runtime_error when it gives none.
-json run_checks(const fs::path& program, const std::string& mistake = "") {
+judge::Report run_checks(const fs::path& program, const std::string& mistake = "", int seed = 1) {
   const fs::path folder = program.parent_path();
   const std::string stem = "attn-gate-" + std::to_string(getpid());
   const fs::path report = folder / (stem + ".json");
   const fs::path output = folder / (stem + ".txt");
   const std::string choice = chosen_mistake + ("=" + mistake);
-  const int exit_code = judge::run({"env", choice, program.string(), "--report=" + report.string()}, folder, output);
+  const int exit_code =
+      judge::run({"env", choice, "ATTN_SEED=" + std::to_string(seed), program.string(), "--report=" + report.string()},
+                 folder, output);
   std::error_code ignored;
   if (exit_code != 0 && exit_code != 1) {
     const std::string printed = fs::exists(output) ? read_file(output) : "";
     fs::remove(output, ignored);
     throw std::runtime_error(program.string() + " ended with exit code " + std::to_string(exit_code) + ": " + printed);
   }
-  json result = json::parse(read_file(report));
+  const auto result = json::parse(read_file(report)).get<judge::Report>();
   fs::remove(report, ignored);
   fs::remove(output, ignored);
   return result;
@@ -323,16 +331,14 @@ Problems judge_stub(const Lesson& lesson, const fs::path& program) {
     if (!tasks.count(id)) problems.push_back("a stub has TODO(" + id + "), but hints.md has no such task");
   }
 
-  const json report = run_checks(program);
-  for (const auto& check : report.at("checks")) {
-    const std::string name = check.at("name");
-    const std::string state = check.at("state");
-    if (state == "passed") problems.push_back("the stub passes " + name + "; it must pass no check");
-    if (state == "ended" || state == "stopped") {
-      problems.push_back("the stub does not fail in good order: " + check.at("text").get<std::string>());
+  const auto report = run_checks(program);
+  for (const auto& check : report.checks) {
+    if (check.passed()) problems.push_back("the stub passes " + check.full_name() + "; it must pass no check");
+    if (check.state == CheckResult::State::ended || check.state == CheckResult::State::stopped) {
+      problems.push_back("the stub does not fail in good order: " + judge::describe(check, lesson));
     }
   }
-  if (!problems.empty() && report.at("passed") == report.at("total")) {
+  if (!problems.empty() && report.first_failing() == nullptr) {
     problems.push_back(
         "(if this is your own answer, all is well: verify judges the course with its stubs in place, and "
         "`./learn check " +
@@ -350,22 +356,25 @@ Problems judge_mistake(const Lesson& lesson, const std::string& id, const fs::pa
   }
   const auto mistakes = lesson.mistakes();
   const Mistake& mistake = *find_mistake(mistakes, id);
-  const json report = run_checks(program, id);
-  if (report.at("passed") == report.at("total")) return {"the mistake " + id + " passes all checks: none rejects it"};
+  const auto report = run_checks(program, id);
+  if (report.first_failing() == nullptr) return {"the mistake " + id + " passes all checks: none rejects it"};
   if (!mistake.named) return problems;
 
+  const auto named = report.named();
+  if (std::find(named.begin(), named.end(), id) == named.end()) {
+    problems.push_back("the mistake " + id + " is rejected, but no failure names it: if what it gives has changed, " +
+                       recording_command);
+  }
+  for (const auto& other : named) {
+    const bool true_too = std::find(mistake.also.begin(), mistake.also.end(), other) != mistake.also.end();
+    if (other != id && !true_too) problems.push_back("the mistake " + id + " is taken for " + other);
+  }
+  if (problems.empty()) return {};
   std::string failures;
-  for (const auto& check : report.at("checks")) failures += check.at("text").get<std::string>();
-  if (!contains(failures, mistake.says)) {
-    problems.push_back("the mistake " + id + " is rejected, but no failure says \"" + mistake.says + "\"");
+  for (const auto& check : report.checks) {
+    if (!check.passed()) failures += judge::describe(check, lesson);
   }
-  for (const auto& other : mistakes) {
-    const bool true_too = std::find(mistake.also.begin(), mistake.also.end(), other.id) != mistake.also.end();
-    if (other.id != id && !true_too && contains(failures, other.says)) {
-      problems.push_back("the mistake " + id + " is taken for " + other.id + ": a failure says \"" + other.says + "\"");
-    }
-  }
-  if (!problems.empty()) problems.push_back("what it printed:\n" + failures);
+  problems.push_back("what it printed:\n" + failures);
   return problems;
 }
 
@@ -382,28 +391,57 @@ Problems judge_golden(const Lesson& lesson) {
   if (!fs::exists(generator))
     problems.push_back(path_below(lesson.root, generator) + " is not there to make the values again");
 
-  std::set<std::string> catalogued;
-  for (const auto& mistake : lesson.mistakes()) catalogued.insert(mistake.id);
   const std::string checks = read_file(lesson.checks_file());
-  std::set<std::string> told;
-  for (const auto& id : all_matches(checks, std::regex(R"(likely_mistake\("(\w+)\"\))"))) told.insert(id);
   for (const auto& [name, one_case] : golden.at("cases").items()) {
     if (!one_case.contains("seed")) problems.push_back(file + ": case " + name + " does not say its seed");
     if (!contains(checks, "\"" + name + "\"")) problems.push_back(file + ": no check uses the case " + name);
     for (const auto& [array, value] : one_case.at("arrays").items()) judge_array(name + "/" + array, value, problems);
-    for (const auto& [id, arrays] : one_case.at("mistakes").items()) {
-      told.insert(id);
-      if (!catalogued.count(id))
-        problems.push_back(file + ": case " + name + " has the mistake " + id + ", which is not catalogued");
-      for (const auto& [array, value] : arrays.items()) judge_array(name + "/" + id + "/" + array, value, problems);
+  }
+  return problems;
+}
+
+Problems judge_recordings(const Lesson& lesson) {
+  Problems problems;
+  const std::string file = path_below(lesson.root, lesson.recordings_file());
+  const auto recordings = judge::Recordings::read(lesson.recordings_file());
+  const auto tasks = lesson.tasks_of_checks();
+  const auto mistakes = lesson.mistakes();
+  const std::string checks = read_file(lesson.checks_file());
+  std::set<std::string> orphans;
+  std::set<std::string> recorded;
+  for (const auto& id : all_matches(checks, std::regex(R"re(likely_mistake\("(\w+)"\))re"))) recorded.insert(id);
+  for (const auto& [check, places] : recordings.checks()) {
+    const auto dot = check.find('.');
+    if (!contains(checks, "TEST(" + check.substr(0, dot) + ", " + check.substr(dot + 1) + ")")) orphans.insert(check);
+    for (const auto& [number, place] : places) {
+      for (const auto& [id, got] : place.got) {
+        recorded.insert(id);
+        if (find_mistake(mistakes, id) == nullptr) orphans.insert(id);
+      }
     }
   }
-  for (const auto& mistake : lesson.mistakes()) {
-    if (mistake.named && !told.count(mistake.id)) {
-      problems.push_back("the mistake " + mistake.id + " has no value from PyTorch and no check that tells it");
+  for (const auto& orphan : orphans) {
+    problems.push_back(file + " knows " + orphan + ", which is no longer there: " + recording_command);
+  }
+  for (const auto& mistake : mistakes) {
+    if (mistake.named && recorded.count(mistake.id) == 0) {
+      problems.push_back("the mistake " + mistake.id + " is not in " + file +
+                         ", and no check names it: " + recording_command);
     }
   }
   return problems;
+}
+
+void record(const Lesson& lesson, const fs::path& programs) {
+  judge::Recordings recordings;
+  for (const auto& mistake : lesson.mistakes()) {
+    if (!mistake.named) continue;
+    const std::string alone = "mutant_" + lesson.number() + "_" + mistake.id;
+    const fs::path program = programs / (mistake.alone ? alone : "mutants_" + lesson.number());
+    recordings.add(mistake.id, run_checks(program, mistake.id), run_checks(program, mistake.id, 2));
+  }
+  recordings.thin_out();
+  std::ofstream(lesson.recordings_file()) << recordings.text();
 }
 
 Problems judge_chapter(const Lesson& lesson) {

@@ -15,12 +15,19 @@ using Problems = std::vector<std::string>;
 /// The stub: `program` runs, fails, and passes not one check. Its TODOs are the tasks of hints.md.
 Problems judge_stub(const lesson::Lesson& lesson, const std::filesystem::path& program);
 
-/// A mistake: its `find` occurs once, and `program` (the solution with that edit, alone or to choose) is rejected by a
-/// failure that says its own sentence and no other mistake's.
+/// A mistake: its `find` occurs once, and `program` (the solution with that edit, alone or to choose) is rejected. The
+/// failures name this mistake and no other.
 Problems judge_mistake(const lesson::Lesson& lesson, const std::string& id, const std::filesystem::path& program);
 
-/// The golden file: made by PyTorch for this lesson, every array whole, and its mistakes the catalogue's.
+/// The golden file: made by PyTorch for this lesson, and every array whole.
 Problems judge_golden(const lesson::Lesson& lesson);
+
+/// What the mistakes give: recorded for mistakes and checks that are there, and for every mistake that values name.
+Problems judge_recordings(const lesson::Lesson& lesson);
+
+/// Runs the checks on every mistake and writes down what they got: tests/NN_name/recorded.json.
+/// @param programs the folder with mutants_NN and mutant_NN_<id>
+void record(const lesson::Lesson& lesson, const std::filesystem::path& programs);
 
 /// The chapter, the hints, the copies of the stubs, the sizes of the solution, the number of mistakes, the names of the
 /// checks, and every link.

@@ -31,7 +31,16 @@ class Gate {
         [this](const Lesson& lesson) { return gate::judge_stub(lesson, fs::absolute(file_)); });
     add("mistake", "a mistake is rejected and named", "id", "--program",
         [this](const Lesson& lesson) { return gate::judge_mistake(lesson, name_, fs::absolute(file_)); });
-    add("golden", "its golden values are whole", nullptr, nullptr, gate::judge_golden);
+    add("golden", "its golden values are whole, and what its mistakes give is recorded", nullptr, nullptr,
+        [](const Lesson& lesson) {
+          auto problems = gate::judge_golden(lesson);
+          for (auto& problem : gate::judge_recordings(lesson)) problems.push_back(std::move(problem));
+          return problems;
+        });
+    add("record", "writes down what its mistakes give", nullptr, "--programs", [this](const Lesson& lesson) {
+      gate::record(lesson, fs::absolute(file_));
+      return gate::Problems{};
+    });
     add("chapter", "its chapter, hints, interview, sizes and links", nullptr, nullptr, gate::judge_chapter);
     add("mutate", "writes the solution's file with one mistake made", "id", "--output",
         [this](const Lesson& lesson) { return write(gate::mutate(lesson, name_)); });

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "judge/failure.hpp"
+
 namespace attn::judge {
 
 /// What became of one check.
@@ -19,13 +21,22 @@ struct CheckResult {
   std::string suite;
   std::string name;
   State state = State::passed;
-  std::vector<std::string> messages;  ///< GoogleTest's, one for each failed assertion; or what ended the check
-  std::string printed;                ///< the beginning of what the learner's code printed
-  std::size_t printed_bytes = 0;      ///< all that it printed
-  double milliseconds = 0;            ///< what it measured, if it did (see speed.hpp)
+  std::vector<Failure> failures;  ///< in their order; the first says enough to begin with
+  std::string printed;            ///< the beginning of what the learner's code printed
+  std::size_t printed_bytes = 0;  ///< all that it printed
+  double milliseconds = 0;        ///< what it measured, if it did (see speed.hpp)
+
+  // Added once the run is over (report.hpp).
+  std::string task;      ///< whose hints help: a task's id, or the lesson's number where it is not known
+  std::string file;      ///< which of the learner's files it judges, or their folder
+  std::string borrowed;  ///< the check that named the mistake, where this one cannot tell
 
   std::string full_name() const { return suite + "." + name; }
   bool passed() const { return state == State::passed; }
+
+  /// The failure that is shown: the first, or the one that ran into a TODO. Null when there is none.
+  const Failure* shown() const;
+  Failure* shown() { return const_cast<Failure*>(static_cast<const CheckResult*>(this)->shown()); }
 };
 
 }  // namespace attn::judge

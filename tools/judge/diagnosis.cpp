@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <cstdint>
 #include <limits>
-#include <set>
+#include <optional>
 #include <stdexcept>
 
 #include "judge/golden.hpp"
+#include "judge/words.hpp"
 
 namespace attn::judge {
 
@@ -15,29 +16,7 @@ namespace {
 
 using arma::uword;
 
-std::string number(double value, int digits = 6) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*g", digits, value);
-  return text;
-}
-
-/// Both numbers with as many digits as it takes to tell them apart.
-std::pair<std::string, std::string> distinct(double a, double b) {
-  int digits = 6;
-  while (digits < 17 && number(a, digits) == number(b, digits)) ++digits;
-  return {number(a, digits), number(b, digits)};
-}
-
-std::string place(const arma::cube& x, uword index) {
-  const uword in_slice = index % x.n_elem_slice;
-  std::string text = "row " + std::to_string(in_slice % x.n_rows) + ", col " + std::to_string(in_slice / x.n_rows);
-  if (x.n_slices > 1) text += ", slice " + std::to_string(index / x.n_elem_slice);
-  return text;
-}
-
-std::string count_of(uword count, uword total, const std::string& verb) {
-  return "(" + std::to_string(count) + " of " + std::to_string(total) + " " + verb + ")";
-}
+int comparisons_so_far = 0;
 
 bool close(double actual, double wanted, double tolerance) {
   if (std::isnan(wanted)) return std::isnan(actual);
@@ -51,88 +30,136 @@ bool all_close(const arma::cube& actual, const arma::cube& wanted, double tolera
                     [&](double a, double w) { return close(a, w, tolerance); });
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : " x ") + word;
-  return text;
+/// Two axes for a matrix, or three.
+std::vector<std::size_t> sizes_of(const arma::cube& x, std::size_t rank) {
+  std::vector<std::size_t> sizes = {x.n_rows, x.n_cols};
+  if (rank > 2 || x.n_slices != 1) sizes.push_back(x.n_slices);
+  return sizes;
 }
 
-/// "4 x 3 x 2"; a matrix (two axes) has no slices to speak of.
-std::string size_text(const arma::cube& x, std::size_t rank) {
-  std::string text = std::to_string(x.n_rows) + " x " + std::to_string(x.n_cols);
-  if (rank > 2 || x.n_slices != 1) text += " x " + std::to_string(x.n_slices);
-  return text;
+std::vector<std::size_t> place_of(const arma::cube& x, uword index) {
+  const uword in_slice = index % x.n_elem_slice;
+  std::vector<std::size_t> place = {in_slice % x.n_rows, in_slice / x.n_rows};
+  if (x.n_slices > 1) place.push_back(index / x.n_elem_slice);
+  return place;
 }
 
-/// The letters of the axes that the sizes betray, or empty when they fit none, or more than one.
-std::string recognised(const std::vector<uword>& sizes, const std::vector<Axis>& axes) {
-  std::set<uword> seen;
-  for (const Axis& axis : axes) {
-    if (!seen.insert(axis.size).second) return {};
-  }
-  std::vector<std::string> names;
-  for (const uword size : sizes) {
-    const auto found = std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.size == size; });
-    if (found == axes.end()) return {};
-    names.push_back(found->name);
-  }
-  return joined(names);
-}
-
-std::string mistakes_line(const arma::cube& actual, const Expected& expected) {
-  std::string named;
-  for (const auto& mistake : expected.mistakes) {
-    if (!all_close(actual, mistake.values, expected.tolerance)) continue;
-    named += named.empty() ? mistake.says : "; or " + mistake.says;
-  }
-  return named.empty() ? "" : line("likely", named);
-}
-
-/// The first NaN where none is wanted.
-std::string diagnose_nan(const arma::cube& actual, const arma::cube& wanted) {
-  uword count = 0;
-  uword first = 0;
+/// The first NaN where none is expected.
+std::optional<WorstElement> find_nan(const arma::cube& actual, const arma::cube& expected) {
+  std::optional<WorstElement> found;
   for (uword i = actual.n_elem; i-- > 0;) {
-    if (!std::isnan(actual(i)) || std::isnan(wanted(i))) continue;
-    first = i;
-    ++count;
+    if (!std::isnan(actual(i)) || std::isnan(expected(i))) continue;
+    const std::size_t wrong = found ? found->wrong + 1 : 1;
+    found = WorstElement{place_of(actual, i), actual(i), expected(i), wrong, actual.n_elem};
   }
-  if (count == 0) return {};
-  return line("value", "NaN (not a number) at " + place(actual, first) + "   " +
-                           count_of(count, actual.n_elem, count == 1 ? "is NaN" : "are NaN"));
+  return found;
 }
 
-std::string diagnose_values(const arma::cube& actual, const Expected& expected) {
-  uword count = 0;
-  uword worst = 0;
+std::optional<WorstElement> find_worst(const arma::cube& actual, const Expected& expected) {
+  std::optional<WorstElement> worst;
   double largest = -1;
+  std::size_t wrong = 0;
   for (uword i = 0; i < actual.n_elem; ++i) {
     if (close(actual(i), expected.values(i), expected.tolerance)) continue;
-    ++count;
+    ++wrong;
     const double difference = std::abs(actual(i) - expected.values(i));
     const double off = std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
-    if (off > largest) {
-      largest = off;
-      worst = i;
+    if (off <= largest) continue;
+    largest = off;
+    worst = WorstElement{place_of(actual, i), actual(i), expected.values(i), 0, actual.n_elem};
+  }
+  if (worst) worst->wrong = wrong;
+  return worst;
+}
+
+ShapeFact shape_of(const arma::cube& actual, const std::vector<Axis>& expected) {
+  ShapeFact shape;
+  shape.got = sizes_of(actual, expected.size());
+  for (const Axis& axis : expected) {
+    shape.expected.push_back(axis.size);
+    shape.axes.push_back(axis.name);
+  }
+  return shape;
+}
+
+/// Pseudo-random in [-1, 1], the same everywhere (splitmix64).
+double weight_of(std::uint64_t index) {
+  std::uint64_t z = (index + 1) * 0x9e3779b97f4a7c15ULL;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return static_cast<double>(z >> 11) / static_cast<double>(1ULL << 52) - 1;
+}
+
+/// Numbers that stand for those that cannot be added up.
+double finite(double x) {
+  if (std::isnan(x)) return 3.7;
+  return std::isinf(x) ? (x > 0 ? 5.3 : -7.1) : x;
+}
+
+Comparison comparison_of(int number, const arma::cube& actual, const arma::cube& expected, double tolerance) {
+  return {number, fingerprint_of(expected), fingerprint_of(actual), tolerance};
+}
+
+std::string row_that_is_no_distribution(const arma::cube& weights) {
+  for (uword slice = 0; slice < weights.n_slices; ++slice) {
+    for (uword row = 0; row < weights.n_rows; ++row) {
+      const arma::rowvec one = weights.slice(slice).row(row);
+      const std::string where = "row " + std::to_string(row) + ", slice " + std::to_string(slice);
+      if (one.has_nan()) return where + " holds NaN (not a number)";
+      if (one.min() < 0) return where + " holds a negative weight, " + number_text(one.min());
+      const double sum = arma::accu(one);
+      if (!close(sum, 1.0, default_tolerance)) return where + " means to " + distinct_texts(sum, 1.0).first + ", want 1";
     }
   }
-  if (count == 0) return {};
-  const auto [got, want] = distinct(actual(worst), expected.values(worst));
-  const std::string nearly = largest < 1e-5 ? note("nearly right: is there a float, or a small number added?") : "";
-  const std::string by = std::isinf(largest) ? "" : ", off by " + number(largest, 3);
-  return line("value", "worst at " + place(actual, worst) + ": got " + got + ", want " + want + by + "   " +
-                           count_of(count, actual.n_elem, count == 1 ? "differs" : "differ")) +
-         nearly;
+  return {};
 }
 
 }  // namespace
 
-std::string line(const std::string& label, const std::string& text) {
-  const std::size_t width = 8;
-  return "\n  " + label + std::string(label.size() < width ? width - label.size() : 1, ' ') + text;
+void begin_comparisons() { comparisons_so_far = 0; }
+
+void repeat_comparison() { --comparisons_so_far; }
+
+Fingerprint fingerprint_of(const arma::cube& x) {
+  Fingerprint print;
+  print.sizes = {x.n_rows, x.n_cols, x.n_slices};
+  const double count = static_cast<double>(x.n_elem);
+  for (uword i = 0; i < x.n_elem; ++i) {
+    const double value = std::asinh(finite(x(i))) / count;
+    print.means[0] += value * weight_of(2 * i);
+    print.means[1] += value * weight_of(2 * i + 1);
+  }
+  return print;
 }
 
-std::string note(const std::string& sentence) { return line("note", sentence); }
+std::string line(const std::string& label, const std::string& text) {
+  Failure failure;
+  failure.statements.push_back({label, text});
+  return encode(failure);
+}
+
+std::string note(const std::string& sentence) {
+  Failure failure;
+  failure.notes.push_back(sentence);
+  return encode(failure);
+}
+
+std::string clue(const arma::cube& actual, const arma::cube& expected) {
+  constexpr int first_number = 1000;  // asked for by failing assertions alone, so that it must not count
+  Failure failure;
+  failure.comparison = comparison_of(first_number + comparisons_so_far, actual, expected, default_tolerance);
+  return encode(failure);
+}
+
+std::string likely_mistake(const std::string& id) {
+  const auto& known = current_mistakes();
+  if (std::none_of(known.begin(), known.end(), [&](const auto& mistake) { return mistake.id == id; })) {
+    throw std::out_of_range("the lesson's catalogue has no mistake " + id);
+  }
+  Failure failure;
+  failure.likely.push_back(id);
+  return encode(failure);
+}
 
 bool hides_nan(const arma::cube& actual, const arma::cube& expected) {
   arma::cube hidden = expected;
@@ -140,64 +167,46 @@ bool hides_nan(const arma::cube& actual, const arma::cube& expected) {
   return expected.has_nan() && all_close(actual, hidden, default_tolerance);
 }
 
-std::string likely_mistake(const std::string& id) {
-  for (const auto& mistake : current_mistakes()) {
-    if (mistake.id == id) return line("likely", mistake.says);
-  }
-  throw std::out_of_range("the lesson's catalogue has no mistake " + id);
-}
-
 std::string diagnose_shape(const arma::cube& actual, const std::vector<Axis>& expected) {
-  std::vector<uword> sizes = {actual.n_rows, actual.n_cols};
-  if (expected.size() > 2 || actual.n_slices != 1) sizes.push_back(actual.n_slices);
-  std::vector<uword> wanted;
-  std::vector<std::string> names;
-  std::vector<std::string> numbers;
-  for (const Axis& axis : expected) {
-    wanted.push_back(axis.size);
-    names.push_back(axis.name);
-    numbers.push_back(std::to_string(axis.size));
-  }
-  if (sizes == wanted) return {};
-  std::string text =
-      "got " + size_text(actual, expected.size()) + ", want " + joined(numbers) + " (" + joined(names) + ")";
-  if (actual.n_elem == 0) return line("shape", text) + line("", "what you returned is empty");
-  const std::string order = recognised(sizes, expected);
-  if (order.empty()) return line("shape", text);
-  return line("shape", text) + line("", "you returned " + order + ", but rows are " + names[0] + ", columns are " +
-                                            names[1] + (names.size() > 2 ? ", slices are " + names[2] : ""));
+  Failure failure;
+  failure.kind = Failure::Kind::shape;
+  failure.shape = shape_of(actual, expected);
+  return failure.shape->got == failure.shape->expected ? "" : encode(failure);
 }
 
 std::string diagnose(const arma::cube& actual, const Expected& expected) {
-  const std::vector<uword> sizes = {expected.values.n_rows, expected.values.n_cols, expected.values.n_slices};
+  const int number = comparisons_so_far++;
+  const uword sizes[] = {expected.values.n_rows, expected.values.n_cols, expected.values.n_slices};
   std::vector<Axis> axes;
   for (std::size_t i = 0; i < expected.axes.size(); ++i) axes.push_back({expected.axes[i], sizes[i]});
-  if (const std::string wrong = diagnose_shape(actual, axes); !wrong.empty()) {
-    return wrong + mistakes_line(actual, expected);
-  }
 
-  std::string value = diagnose_nan(actual, expected.values);
-  if (value.empty()) value = diagnose_values(actual, expected);
-  if (value.empty()) return {};
-  const std::string shape = size_text(actual, axes.size()) + " (" + joined(expected.axes) + ")   ok";
-  return line("shape", shape) + value + mistakes_line(actual, expected);
+  Failure failure;
+  failure.shape = shape_of(actual, axes);
+  failure.kind = Failure::Kind::shape;
+  if (failure.shape->got == failure.shape->expected) {
+    failure.kind = Failure::Kind::value;
+    failure.worst = find_nan(actual, expected.values);
+    if (!failure.worst) failure.worst = find_worst(actual, expected);
+    if (!failure.worst) return {};
+  }
+  failure.comparison = comparison_of(number, actual, expected.values, expected.tolerance);
+  return encode(failure);
 }
 
 std::string diagnose_rows_sum_to_one(const arma::cube& actual) {
-  if (actual.n_elem == 0) return line("shape", "got " + size_text(actual, 3)) + line("", "what you returned is empty");
-  for (uword slice = 0; slice < actual.n_slices; ++slice) {
-    for (uword row = 0; row < actual.n_rows; ++row) {
-      const arma::rowvec weights = actual.slice(slice).row(row);
-      const std::string where = "row " + std::to_string(row) + ", slice " + std::to_string(slice);
-      if (weights.has_nan()) return line("value", where + " holds NaN (not a number)");
-      if (weights.min() < 0) return line("value", where + " holds a negative weight, " + number(weights.min()));
-      const double sum = arma::accu(weights);
-      if (!close(sum, 1.0, default_tolerance)) {
-        return line("value", where + " sums to " + distinct(sum, 1.0).first + ", want 1");
-      }
-    }
+  const int number = comparisons_so_far++;
+  if (actual.is_empty()) {
+    Failure failure;
+    failure.kind = Failure::Kind::shape;
+    failure.shape = ShapeFact{sizes_of(actual, 3), {}, {}};
+    return encode(failure);
   }
-  return {};
+  const std::string problem = row_that_is_no_distribution(actual);
+  if (problem.empty()) return {};
+  Failure failure;
+  failure.statements.push_back({"value", problem});
+  failure.comparison = comparison_of(number, actual, {}, default_tolerance);
+  return encode(failure);
 }
 
 }  // namespace attn::judge

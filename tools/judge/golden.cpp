@@ -68,9 +68,6 @@ std::vector<std::string> our_axes(const std::vector<std::string>& axes) {
 
 }  // namespace
 
-GoldenCase::GoldenCase(std::string name, Arrays arrays, std::map<std::string, Arrays> mistakes)
-    : name_(std::move(name)), arrays_(std::move(arrays)), mistakes_(std::move(mistakes)) {}
-
 const GoldenCase::Array& GoldenCase::find(const std::string& array) const {
   const auto found = arrays_.find(array);
   if (found == arrays_.end()) throw std::out_of_range("golden case " + name_ + " has no array " + array);
@@ -81,32 +78,20 @@ arma::cube GoldenCase::cube(const std::string& array) const { return to_cube(fin
 
 arma::mat GoldenCase::mat(const std::string& array) const {
   const Array& found = find(array);
-  if (found.shape.size() > 2) throw std::logic_error("golden array " + array + " is no matrix");
+  if (found.shape.size() > 2) throw std::logic_error("golden array " + array + " is not a matrix");
   return to_cube(found).slice(0);
 }
 
 arma::rowvec GoldenCase::rowvec(const std::string& array) const {
   const arma::mat row = mat(array);
-  if (row.n_rows != 1) throw std::logic_error("golden array " + array + " is no row");
+  if (row.n_rows != 1) throw std::logic_error("golden array " + array + " is not a row");
   return row.row(0);
 }
 
 Mask GoldenCase::mask(const std::string& array) const { return arma::conv_to<Mask>::from(cube(array)); }
 
 Expected GoldenCase::expected(const std::string& array) const {
-  Expected expected;
-  expected.values = cube(array);
-  expected.axes = our_axes(find(array).axes);
-  std::map<std::string, std::string> says;
-  for (const auto& mistake : current_mistakes()) says[mistake.id] = mistake.says;
-  for (const auto& [id, arrays] : mistakes_) {
-    const auto wrong = arrays.find(array);
-    if (wrong == arrays.end()) continue;
-    const auto sentence = says.find(id);
-    if (sentence == says.end()) throw std::logic_error("mistake " + id + " has golden values but no sentence");
-    expected.mistakes.push_back({sentence->second, to_cube(wrong->second)});
-  }
-  return expected;
+  return {cube(array), our_axes(find(array).axes), default_tolerance};
 }
 
 lesson::Lesson current_lesson() {
@@ -124,10 +109,7 @@ GoldenCase load_golden(const std::string& case_name) {
   const std::string file = current_lesson().golden_file();
   const auto& cases = read_cases(file);
   if (!cases.contains(case_name)) throw std::out_of_range(file + " has no case " + case_name);
-  const auto& found = cases.at(case_name);
-  std::map<std::string, GoldenCase::Arrays> mistakes;
-  for (const auto& [id, arrays] : found.at("mistakes").items()) mistakes[id] = read_arrays(arrays);
-  return {case_name, read_arrays(found.at("arrays")), std::move(mistakes)};
+  return {case_name, read_arrays(cases.at(case_name).at("arrays"))};
 }
 
 }  // namespace attn::judge

@@ -28,7 +28,7 @@ class GoldenCase {
   };
   using Arrays = std::map<std::string, Array>;
 
-  GoldenCase(std::string name, Arrays arrays, std::map<std::string, Arrays> mistakes);
+  GoldenCase(std::string name, Arrays arrays) : name_(std::move(name)), arrays_(std::move(arrays)) {}
 
   /// @throws std::out_of_range naming the case and the array when there is none; std::logic_error for a wrong rank.
   arma::cube cube(const std::string& array) const;
@@ -48,7 +48,7 @@ class GoldenCase {
 
   bool has(const std::string& array) const { return arrays_.count(array) != 0; }
 
-  /// The right values of an array, with what each mistake gives in its place.
+  /// An array as the right result.
   Expected expected(const std::string& array) const;
 
  private:
@@ -56,7 +56,6 @@ class GoldenCase {
 
   std::string name_;
   Arrays arrays_;
-  std::map<std::string, Arrays> mistakes_;
 };
 
 /// The lesson of the check that is running.

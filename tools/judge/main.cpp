@@ -24,10 +24,12 @@
 #include "judge/report.hpp"
 #include "judge/speed.hpp"
 #include "judge/supervisor.hpp"
+#include "judge/words.hpp"
 
 namespace {
 
 using attn::judge::Outcome;
+using attn::judge::Report;
 using nlohmann::ordered_json;
 
 struct Options {
@@ -91,7 +93,9 @@ int print_results(const Outcome& outcome, const Options& options) {
   const auto& results = outcome.results;
   if (!outcome.problem.empty()) {
     const std::string text = "the program " + outcome.problem + "\n" + outcome.printed;
-    write_report(options.report_file, {{"problem", text}, {"checks", nlohmann::json::array()}});
+    Report report;
+    report.problem = text;
+    write_report(options.report_file, report);
     std::cout << "✗ " << text << "\n";
     return 1;
   }
@@ -101,9 +105,10 @@ int print_results(const Outcome& outcome, const Options& options) {
   }
   auto lesson = attn::lesson::lesson_of(outcome.source);
   lesson.room = options.room;
-  write_report(options.report_file, attn::judge::to_json(results, lesson));
-  std::cout << (results.size() == 1 ? attn::judge::describe(results.front(), lesson)
-                                    : attn::judge::describe_all(results, lesson));
+  const Report report = attn::judge::make_report(results, lesson);
+  write_report(options.report_file, report);
+  std::cout << (results.size() == 1 ? attn::judge::describe(report.checks.front(), lesson)
+                                    : attn::judge::describe_all(report, lesson));
   return std::all_of(results.begin(), results.end(), [](const auto& r) { return r.passed(); }) ? 0 : 1;
 }
 
@@ -142,9 +147,19 @@ __attribute__((constructor(101), used)) void begin(int argc, char** argv) {
 
 }  // namespace
 
+/// What is wrong, below what GoogleTest itself prints: for a debugger's terminal.
+class InWords : public ::testing::EmptyTestEventListener {
+  void OnTestPartResult(const ::testing::TestPartResult& part) override {
+    if (const auto failure = attn::judge::decode(part.message())) std::cout << attn::judge::describe(*failure) << "\n";
+  }
+};
+
 int main(int argc, char** argv) {
   ::testing::InitGoogleMock(&argc, argv);
-  if (!attn::judge::is_supervised()) return RUN_ALL_TESTS();
+  if (!attn::judge::is_supervised()) {
+    ::testing::UnitTest::GetInstance()->listeners().Append(new InWords);
+    return RUN_ALL_TESTS();
+  }
   const bool speed =
       std::any_of(argv, argv + argc, [](const char* argument) { return argument == std::string("--speed"); });
   if (speed) attn::judge::measure_speed_instead();

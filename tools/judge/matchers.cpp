@@ -58,8 +58,9 @@ std::string type_name(const std::exception& error) {
 }
 
 std::string RejectsArgument::diagnose(const std::function<void()>& call) const {
-  std::string wanted = line("wanted", "std::invalid_argument with a message that names \"" + argument_ + "\"");
-  for (const std::string& word : words_) wanted += " and says \"" + word + "\"";
+  std::string words = "std::invalid_argument with a message that names \"" + argument_ + "\"";
+  for (const std::string& word : words_) words += " and says \"" + word + "\"";
+  const std::string wanted = line("wanted", words);
   try {
     call();
   } catch (const NotWritten&) {

@@ -35,21 +35,22 @@ inline arma::cube as_cube(const arma::mat& x) {
 arma::cube as_cube(const arma::fmat& x);
 arma::cube as_cube(const arma::fcube& x);
 
-/// Hands a diagnosis to GoogleTest: true when there is nothing to say.
+/// Passes a diagnosis to GoogleTest: true when there is nothing to say.
 inline bool explain(const std::string& diagnosis, ::testing::MatchResultListener* listener) {
-  if (!diagnosis.empty()) *listener << diagnosis_mark << diagnosis;
+  *listener << diagnosis;
   return diagnosis.empty();
 }
 
-/// A mat or cube, of double or float, equals what PyTorch computed; a mistake that PyTorch computed too is named.
+/// A mat or cube, of double or float, equals what is expected.
 MATCHER_P(Matches, expected, "equals PyTorch's result") {
+  if (result_listener->IsInterested()) repeat_comparison();
   return explain(diagnose(as_cube(arg), expected), result_listener);
 }
 
 /// A cube equals another; axes are the letters of its shape.
 inline auto IsNear(const arma::cube& wanted, std::vector<std::string> axes = {"rows", "columns", "slices"},
                    double tolerance = default_tolerance) {
-  return Matches(Expected{wanted, std::move(axes), tolerance, {}});
+  return Matches(Expected{wanted, std::move(axes), tolerance});
 }
 inline auto IsNear(const arma::mat& wanted, std::vector<std::string> axes = {"rows", "columns"},
                    double tolerance = default_tolerance) {
@@ -65,6 +66,7 @@ inline auto HasShape(std::vector<Axis> axes) { return HasAxes(std::move(axes)); 
 
 /// Every row is a probability distribution.
 MATCHER(RowsSumToOne, "has rows that sum to one") {
+  if (result_listener->IsInterested()) repeat_comparison();
   return explain(diagnose_rows_sum_to_one(as_cube(arg)), result_listener);
 }
 

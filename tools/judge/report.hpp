@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -9,17 +10,35 @@
 
 namespace attn::judge {
 
-/// A failing check in full: what was wrong, where to look, and the command for a hint.
-/// @param told_elsewhere the line that names the mistake, when another check found it out
-std::string describe(const CheckResult& result, const lesson::Lesson& lesson, const std::string& told_elsewhere = "");
+/// A part of the lesson that still calls todo().
+struct OpenTask {
+  std::string task;   ///< "01.2"
+  std::string place;  ///< "lessons/01_self_attention_v1/self_attention_v1.cpp:31"
+};
 
-/// Why a check failed, on one line: "threw: out of ideas".
-std::string short_reason(const CheckResult& result);
+/// What came of a run of a lesson's checks: what the report file holds, and what tool and gate go by.
+struct Report {
+  std::string lesson;  ///< "01_self_attention_v1"
+  std::vector<CheckResult> checks;
+  std::vector<OpenTask> open_tasks;  ///< where a check ran into one
+  std::string problem;               ///< why there is no result at all
 
-/// The first failing check in full, the others in a line each, and how many passed.
-std::string describe_all(const std::vector<CheckResult>& results, const lesson::Lesson& lesson);
+  int passed() const;
+  const CheckResult* first_failing() const;
 
-/// The same for programs: lesson, passed, total, and for each check its name, state and text.
-nlohmann::json to_json(const std::vector<CheckResult>& results, const lesson::Lesson& lesson);
+  /// The ids of the mistakes that were named by what each check shows.
+  std::vector<std::string> named() const;
+};
+
+/// Finds out which task and file each check is about, and which catalogued mistakes its failures show (naming.hpp).
+Report make_report(std::vector<CheckResult> checks, const lesson::Lesson& lesson);
+
+/// "passed", "failed", "not_written", ...
+std::string text_of(CheckResult::State state);
+
+void to_json(nlohmann::json& json, const Report& report);
+
+/// @throws nlohmann::json::exception, std::invalid_argument when it is not such a report
+void from_json(const nlohmann::json& json, Report& report);
 
 }  // namespace attn::judge

@@ -12,12 +12,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <armadillo>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <exception>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -26,6 +29,8 @@
 #include <string>
 #include <vector>
 
+#include "attn/todo.hpp"
+#include "judge/diagnosis.hpp"
 #include "judge/sanitizer.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -76,10 +81,59 @@ void set_limit(int resource, std::size_t value) {
   setrlimit(static_cast<__rlimit_resource>(resource), &limit);
 }
 
-/// A message without its middle when it is longer than anyone will read. What names a mistake stands at the end.
-std::string shortened(const std::string& message) {
-  if (message.size() <= message_bytes) return message;
-  return message.substr(0, message_bytes / 2) + "\n...\n" + message.substr(message.size() - message_bytes / 2);
+/// A text without its middle when it is longer than anyone will read.
+std::string shortened(const std::string& text) {
+  if (text.size() <= message_bytes) return text;
+  return text.substr(0, message_bytes / 2) + "\n...\n" + text.substr(text.size() - message_bytes / 2);
+}
+
+/// The expression that a failed EXPECT_THAT looked at, as one line; of a lambda the body; empty for other assertions.
+std::string judged_expression(const std::string& message) {
+  const std::string opening = "Value of: ";
+  const auto end = message.find('\n');
+  if (message.rfind(opening, 0) != 0 || message.compare(end, 11, "\nExpected: ") != 0) return {};
+  const std::string expression = message.substr(opening.size(), end - opening.size());
+  if (expression.front() != '[') return expression;
+  const auto body = expression.find("{ ");
+  const auto body_end = expression.rfind("; }");
+  if (body == std::string::npos || body_end == std::string::npos) return {};
+  return expression.substr(body + 2, body_end - body - 2);
+}
+
+/// What was thrown in a check, and is being handled by GoogleTest.
+Failure thrown_failure() {
+  Failure failure;
+  failure.kind = Failure::Kind::exception;
+  try {
+    std::rethrow_exception(std::current_exception());
+  } catch (const NotWritten& unwritten) {
+    failure.kind = Failure::Kind::not_written;
+    failure.task = unwritten.task;
+    failure.statements.push_back({"todo", unwritten.what()});
+  } catch (const std::exception& error) {
+    failure.statements.push_back({"threw", shortened(error.what())});
+  } catch (...) {
+    failure.statements.push_back({"threw", "something that is not a std::exception"});
+  }
+  return failure;
+}
+
+/// GoogleTest names no place for what was thrown. A message without facts is an assertion of its own.
+Failure failure_of(const ::testing::TestPartResult& part) {
+  if (part.file_name() == nullptr && std::current_exception()) return thrown_failure();
+  const std::string message = part.message();
+  Failure failure = decode(message).value_or(Failure{});
+  failure.expression = shortened(judged_expression(message));
+  const bool says_nothing = !failure.shape && !failure.worst && failure.statements.empty();
+  if (says_nothing) failure.statements.push_back({"check", shortened(message.substr(0, message.find('\x1e')))});
+  return failure;
+}
+
+/// Every check begins with the same random numbers, so that what a mistake gives can be recorded. ATTN_SEED chooses
+/// others.
+arma::arma_rng::seed_type seed_of_checks() {
+  const char* seed = std::getenv("ATTN_SEED");
+  return seed == nullptr ? 1 : static_cast<arma::arma_rng::seed_type>(std::strtoul(seed, nullptr, 10));
 }
 
 /// Reports every step to the parent: one JSON object per line.
@@ -103,13 +157,15 @@ class EventSender : public ::testing::EmptyTestEventListener {
   }
 
   void OnTestStart(const ::testing::TestInfo&) override {
+    begin_comparisons();
+    arma::arma_rng::set_seed(seed_);
     set_limit(RLIMIT_FSIZE, printed() + printed_bytes_);
     send({{"event", "start"}, {"printed", printed()}});
   }
 
   void OnTestPartResult(const ::testing::TestPartResult& part) override {
     if (!part.failed()) return;
-    send({{"event", "failure"}, {"message", shortened(part.message())}});
+    send({{"event", "failure"}, {"failure", failure_of(part)}});
   }
 
   void OnTestEnd(const ::testing::TestInfo& check) override {
@@ -141,6 +197,7 @@ class EventSender : public ::testing::EmptyTestEventListener {
   int fd_;
   std::size_t printed_bytes_;
   pid_t process_;
+  arma::arma_rng::seed_type seed_ = seed_of_checks();
 };
 
 /// Allows this process so many bytes of address space more than it has now.
@@ -384,11 +441,18 @@ std::string early_end_text(int status) {
   return std::string("crashed before its first check (") + strsignal(WTERMSIG(status)) + ")";
 }
 
-/// Whether todo() ended the check: GoogleTest says so in a message about an exception.
+/// Whether todo() ended the check.
 bool meets_todo(const CheckResult& result) {
-  return std::any_of(result.messages.begin(), result.messages.end(), [](const std::string& message) {
-    return message.find("exception with description \"TODO(") != std::string::npos;
-  });
+  return std::any_of(result.failures.begin(), result.failures.end(),
+                     [](const Failure& failure) { return failure.kind == Failure::Kind::not_written; });
+}
+
+/// What is reported of a check that ended the program, or had to be stopped.
+Failure ended_failure(const std::string& why) {
+  Failure failure;
+  failure.kind = Failure::Kind::ended;
+  failure.statements.push_back({"ended", why});
+  return failure;
 }
 
 class Supervisor {
@@ -452,7 +516,11 @@ class Supervisor {
   void handle_event(const json& event, const Child& child) {
     const std::string kind = event.at("event");
     if (kind == "plan" && !planned_) {
-      for (const auto& check : event.at("checks")) results().push_back({check.at(0), check.at(1), {}, {}, {}, 0, 0});
+      for (const auto& check : event.at("checks")) {
+        results().emplace_back();
+        results().back().suite = check.at(0);
+        results().back().name = check.at(1);
+      }
       outcome_.source = event.at("source");
       planned_ = true;
     } else if (kind == "start") {
@@ -460,7 +528,7 @@ class Supervisor {
       begin_counting(child);
       printed_at_start_ = event.at("printed");
     } else if (kind == "failure") {
-      results().at(next_).messages.push_back(event.at("message"));
+      results().at(next_).failures.push_back(event.at("failure").get<Failure>());
     } else if (kind == "end") {
       CheckResult& result = results().at(next_);
       if (!event.at("passed")) result.state = meets_todo(result) ? State::not_written : State::failed;
@@ -528,13 +596,13 @@ class Supervisor {
     }
     CheckResult& result = results().at(next_);
     result.state = state;
-    result.messages = {why};
+    result.failures = {ended_failure(why)};
     if (!running_) printed_at_start_ = child.printed();
     std::string printed = child.read_printed(printed_at_start_, sanitizer_bytes);
     finish(child, child.printed());
     const std::string found = state == State::ended ? take_sanitizer_report(printed) : "";
     if (found.empty()) return;
-    result.messages = {found};
+    result.failures = {ended_failure(found)};
     result.printed = printed.substr(0, shown_bytes);
     result.printed_bytes = printed.size();
   }

@@ -8,6 +8,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "lesson/text.hpp"
+
 namespace attn::lesson {
 
 namespace fs = std::filesystem;
@@ -109,6 +111,26 @@ std::vector<std::string> Lesson::tasks_in(const std::string& file) const {
     ids.push_back(text.substr(begin, text.find(')', begin) - begin));
   }
   return ids;
+}
+
+std::map<std::string, std::string> Lesson::tasks_of_checks() const {
+  const std::string section = "// -----";
+  const std::string task = number() + ".";
+  std::map<std::string, std::string> tasks;
+  std::string current;
+  if (!fs::exists(checks_file())) return tasks;
+  for (const auto& row : lines_of(read_file(checks_file()))) {
+    if (begins_with(row, section)) {
+      const auto at = row.find(task);
+      const bool one = at != std::string::npos && row.find(task, at + 1) == std::string::npos;
+      current = one ? row.substr(at, row.find_first_not_of("0123456789.", at) - at) : "";
+    } else if (begins_with(row, "TEST(") && !current.empty()) {
+      const auto comma = row.find(", ");
+      if (comma == std::string::npos) continue;
+      tasks[row.substr(5, comma - 5) + "." + row.substr(comma + 2, row.find(')') - comma - 2)] = current;
+    }
+  }
+  return tasks;
 }
 
 std::string Lesson::subject() const {

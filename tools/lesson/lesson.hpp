@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -59,6 +60,7 @@ struct Lesson {
   std::filesystem::path checks_file() const { return test_folder() / "checks.cpp"; }
   std::filesystem::path golden_file() const { return test_folder() / "golden.json"; }
   std::filesystem::path mistakes_file() const { return test_folder() / "mistakes.json"; }
+  std::filesystem::path recordings_file() const { return test_folder() / "recorded.json"; }
   std::filesystem::path adapter_file() const { return test_folder() / "adapter.cpp"; }  ///< of a blank class only
   std::filesystem::path stub_folder() const { return test_folder() / "stub"; }
 
@@ -78,6 +80,10 @@ struct Lesson {
   /// The file that a suite of checks judges: the stub whose name in CamelCase begins the suite's name or is begun by
   /// it, or the lesson's only stub, or else the lesson's folder.
   std::string judged_file(const std::string& suite) const;
+
+  /// The task of each check, "Suite.Check": the one that the section of checks.cpp names in which it stands. Checks in
+  /// other sections are left out.
+  std::map<std::string, std::string> tasks_of_checks() const;
 
   /// The chapter's first heading, without the number.
   std::string subject() const;

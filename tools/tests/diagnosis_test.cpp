@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "judge/matchers.hpp"
+#include "judge/words.hpp"
 
 namespace attn::judge {
 namespace {
@@ -18,8 +19,18 @@ using ::testing::Not;
 const double nan = std::numeric_limits<double>::quiet_NaN();
 const double infinity = std::numeric_limits<double>::infinity();
 
+/// A diagnosis as a learner reads it; empty when all is well.
+std::string in_words(const std::string& diagnosis) {
+  const auto failure = decode(diagnosis);
+  return failure ? describe(*failure) : "";
+}
+
+std::string diagnosed(const arma::cube& actual, const Expected& expected) {
+  return in_words(diagnose(actual, expected));
+}
+
 Expected zeros(arma::uword rows, arma::uword cols, arma::uword slices) {
-  return {arma::cube(rows, cols, slices, arma::fill::zeros), {"L", "E", "B"}, default_tolerance, {}};
+  return {arma::cube(rows, cols, slices, arma::fill::zeros), {"L", "E", "B"}, default_tolerance};
 }
 
 TEST(Diagnosis, SaysNothingWhenAllIsWell) { EXPECT_EQ(diagnose(zeros(4, 3, 2).values, zeros(4, 3, 2)), ""); }
@@ -28,28 +39,28 @@ TEST(Diagnosis, NamesTheWorstElementAndCounts) {
   arma::cube x = zeros(4, 3, 2).values;
   x(1, 2, 0) = 0.25;
   x(0, 0, 1) = -0.125;
-  EXPECT_EQ(diagnose(x, zeros(4, 3, 2)),
+  EXPECT_EQ(diagnosed(x, zeros(4, 3, 2)),
             "\n  shape   4 x 3 x 2 (L x E x B)   ok"
             "\n  value   worst at row 1, col 2, slice 0: got 0.25, want 0, off by 0.25   (2 of 24 differ)");
 }
 
 TEST(Diagnosis, StopsAtAWrongShapeAndNamesTheAxes) {
-  const std::string text = diagnose(arma::cube(3, 4, 2, arma::fill::ones), zeros(4, 3, 2));
+  const std::string text = diagnosed(arma::cube(3, 4, 2, arma::fill::ones), zeros(4, 3, 2));
   EXPECT_EQ(text,
             "\n  shape   got 3 x 4 x 2, want 4 x 3 x 2 (L x E x B)"
             "\n          you returned E x L x B, but rows are L, columns are E, slices are B");
 }
 
 TEST(Diagnosis, NeverBroadcasts) {
-  EXPECT_THAT(diagnose(arma::cube(4, 3, 1, arma::fill::zeros), zeros(4, 3, 2)), HasSubstr("got 4 x 3 x 1"));
-  EXPECT_THAT(diagnose(arma::cube(1, 3, 2, arma::fill::zeros), zeros(4, 3, 2)), HasSubstr("got 1 x 3 x 2"));
+  EXPECT_THAT(diagnosed(arma::cube(4, 3, 1, arma::fill::zeros), zeros(4, 3, 2)), HasSubstr("got 4 x 3 x 1"));
+  EXPECT_THAT(diagnosed(arma::cube(1, 3, 2, arma::fill::zeros), zeros(4, 3, 2)), HasSubstr("got 1 x 3 x 2"));
 }
 
 TEST(Diagnosis, LooksForNaNFirst) {
   arma::cube x = zeros(4, 3, 2).values;
   x(3, 2, 1) = nan;
   x(0, 0, 0) = 1000;
-  const std::string text = diagnose(x, zeros(4, 3, 2));
+  const std::string text = diagnosed(x, zeros(4, 3, 2));
   EXPECT_THAT(text, HasSubstr("NaN (not a number) at row 3, col 2, slice 1"));
   EXPECT_THAT(text, Not(HasSubstr("worst")));
 }
@@ -66,9 +77,9 @@ TEST(Diagnosis, TellsInfinityFromANumber) {
   EXPECT_EQ(diagnose(expected.values, expected), "");
   arma::cube x = expected.values;
   x(0, 0, 0) = infinity;
-  EXPECT_THAT(diagnose(x, expected), HasSubstr("got inf, want -inf"));
+  EXPECT_THAT(diagnosed(x, expected), HasSubstr("got inf, want -inf"));
   x(0, 0, 0) = 5;
-  EXPECT_THAT(diagnose(x, expected), HasSubstr("got 5, want -inf"));
+  EXPECT_THAT(diagnosed(x, expected), HasSubstr("got 5, want -inf"));
 }
 
 TEST(Diagnosis, JudgesRelativelyToTheWantedValueAboveOne) {
@@ -78,30 +89,73 @@ TEST(Diagnosis, JudgesRelativelyToTheWantedValueAboveOne) {
   x(0) += 0.5e-4;
   EXPECT_EQ(diagnose(x, expected), "");
   x(0) += 1e-4;
-  EXPECT_THAT(diagnose(x, expected), HasSubstr("want 1000000, off by 0.00015"));
+  EXPECT_THAT(diagnosed(x, expected), HasSubstr("want 1000000, off by 0.00015"));
 }
 
-TEST(Diagnosis, NamesAMistakeThatHasTheSameValues) {
-  Expected expected = zeros(4, 3, 2);
-  expected.mistakes.push_back({"everything is one", arma::cube(4, 3, 2, arma::fill::ones)});
-  expected.mistakes.push_back({"everything is two", 2 * arma::cube(4, 3, 2, arma::fill::ones)});
-  const std::string text = diagnose(2 * arma::cube(4, 3, 2, arma::fill::ones), expected);
-  EXPECT_THAT(text, HasSubstr("\n  likely  everything is two"));
-  EXPECT_THAT(text, Not(HasSubstr("everything is one")));
+TEST(Diagnosis, GoesWithWhatTellsTheMistake) {
+  const Expected expected = zeros(4, 3, 2);
+  const arma::cube ones(4, 3, 2, arma::fill::ones);
+  begin_comparisons();
+  EXPECT_EQ(diagnose(expected.values, expected), "");
+  const auto failure = decode(diagnose(ones, expected));
+  ASSERT_TRUE(failure && failure->comparison);
+  EXPECT_EQ(failure->comparison->number, 1);
+  EXPECT_TRUE(failure->comparison->got.equals(fingerprint_of(ones), 0));
+  EXPECT_TRUE(failure->comparison->expected.equals(fingerprint_of(expected.values), 0));
 }
 
-TEST(Diagnosis, NamesAMistakeThatGivesNaN) {
-  Expected expected = zeros(2, 1, 1);
-  arma::cube wrong = expected.values;
-  wrong(1) = nan;
-  expected.mistakes.push_back({"zero was divided by zero", wrong});
-  EXPECT_THAT(diagnose(wrong, expected), HasSubstr("likely  zero was divided by zero"));
+TEST(Diagnosis, NumbersAComparisonOnceThoughItIsAskedForAnExplanation) {
+  const arma::cube ones(4, 3, 2, arma::fill::ones);
+  const ::testing::Matcher<arma::cube> matcher = Matches(zeros(4, 3, 2));
+  begin_comparisons();
+  for (const int number : {0, 1}) {
+    EXPECT_FALSE(matcher.Matches(ones));
+    ::testing::StringMatchResultListener listener;
+    EXPECT_FALSE(matcher.MatchAndExplain(ones, &listener));
+    EXPECT_EQ(decode(listener.str())->comparison->number, number);
+  }
 }
 
-TEST(Diagnosis, NamesAMistakeThatGivesAnotherShape) {
-  Expected expected = zeros(4, 3, 2);
-  expected.mistakes.push_back({"rows and columns changed places", arma::cube(3, 4, 2, arma::fill::zeros)});
-  EXPECT_THAT(diagnose(arma::cube(3, 4, 2, arma::fill::zeros), expected), HasSubstr("rows and columns changed places"));
+// ------------------------------------------------------------------------------------------------ fingerprints
+
+TEST(Fingerprint, SurvivesRoundingAndItsText) {
+  const arma::cube x(4, 3, 2, arma::fill::randn);
+  const arma::cube rounded = x + 1e-13 * arma::cube(4, 3, 2, arma::fill::randn);
+  EXPECT_TRUE(fingerprint_of(x).equals(fingerprint_of(rounded), default_tolerance));
+  EXPECT_TRUE(fingerprint_of(x).equals(Fingerprint::from_text(fingerprint_of(x).text()), default_tolerance));
+}
+
+TEST(Fingerprint, DiffersWithOneNumberAndWithThePlacesOfTwo) {
+  const arma::cube x(4, 3, 2, arma::fill::randn);
+  arma::cube one = x;
+  one(2, 1, 1) += 1e-3;
+  EXPECT_FALSE(fingerprint_of(x).equals(fingerprint_of(one), default_tolerance));
+  arma::cube swapped = x;
+  std::swap(swapped(0, 0, 0), swapped(3, 2, 1));
+  EXPECT_FALSE(fingerprint_of(x).equals(fingerprint_of(swapped), default_tolerance));
+}
+
+TEST(Fingerprint, TellsNaNAndBothInfinitiesApart) {
+  std::vector<Fingerprint> prints;
+  for (const double special : {nan, infinity, -infinity, 0.0}) {
+    arma::cube x(2, 3, 1, arma::fill::ones);
+    x(1, 2, 0) = special;
+    prints.push_back(fingerprint_of(x));
+  }
+  for (std::size_t i = 0; i < prints.size(); ++i) {
+    for (std::size_t j = 0; j < prints.size(); ++j) EXPECT_EQ(prints[i].equals(prints[j], default_tolerance), i == j);
+  }
+}
+
+TEST(Fingerprint, DiffersWithTheShape) {
+  const arma::cube zero(2, 6, 1, arma::fill::zeros);
+  EXPECT_FALSE(fingerprint_of(zero).equals(fingerprint_of(arma::reshape(zero, 3, 4, 1)), default_tolerance));
+}
+
+TEST(Fingerprint, RefusesATextThatIsNone) {
+  for (const char* text : {"", "4x3", "4x3 0.5", "x 1 2", "4x3 a b"}) {
+    EXPECT_THROW(Fingerprint::from_text(text), std::invalid_argument) << text;
+  }
 }
 
 TEST(HidesNaN, IsTrueOfZerosInPlaceOfNaNAndNothingElse) {
@@ -130,12 +184,12 @@ TEST(RowsSumToOneDiagnosis, FindsTheRow) {
   arma::cube weights(2, 4, 3, arma::fill::value(0.25));
   EXPECT_EQ(diagnose_rows_sum_to_one(weights), "");
   weights(1, 3, 2) = 0.5;
-  EXPECT_THAT(diagnose_rows_sum_to_one(weights), HasSubstr("row 1, slice 2 sums to 1.25, want 1"));
+  EXPECT_THAT(in_words(diagnose_rows_sum_to_one(weights)), HasSubstr("row 1, slice 2 sums to 1.25, want 1"));
   weights(1, 3, 2) = nan;
-  EXPECT_THAT(diagnose_rows_sum_to_one(weights), HasSubstr("row 1, slice 2 holds NaN"));
+  EXPECT_THAT(in_words(diagnose_rows_sum_to_one(weights)), HasSubstr("row 1, slice 2 holds NaN"));
   weights.slice(2).row(1) = arma::rowvec{-0.5, 0.5, 0.5, 0.5};
-  EXPECT_THAT(diagnose_rows_sum_to_one(weights), HasSubstr("holds a negative weight, -0.5"));
-  EXPECT_THAT(diagnose_rows_sum_to_one(arma::cube()), HasSubstr("empty"));
+  EXPECT_THAT(in_words(diagnose_rows_sum_to_one(weights)), HasSubstr("holds a negative weight, -0.5"));
+  EXPECT_THAT(in_words(diagnose_rows_sum_to_one(arma::cube())), HasSubstr("empty"));
 }
 
 }  // namespace

@@ -60,13 +60,13 @@ TEST(Gate, RefusesAMistakeThatPasses) {
 
 TEST(Gate, RefusesAMistakeThatIsTakenForAnother) {
   const Problems problems = judge_mistake(find_lesson(planted, "91"), "misnamed", programs / "mutants_91");
-  EXPECT_THAT(problems, Contains(HasSubstr("no failure says \"the last element was squared\"")));
+  EXPECT_THAT(problems, Contains(HasSubstr("the mistake misnamed is rejected, but no failure names it")));
   EXPECT_THAT(problems, Contains(HasSubstr("is taken for other")));
 }
 
-TEST(Gate, RefusesAMistakeThatNobodyNames) {
+TEST(Gate, RefusesAMistakeThatNoFailureNames) {
   EXPECT_THAT(judge_mistake(find_lesson(planted, "91"), "unnamed", programs / "mutants_91"),
-              Contains(HasSubstr("no failure says \"every element was negated\"")));
+              Contains(HasSubstr("the mistake unnamed is rejected, but no failure names it")));
 }
 
 TEST(Gate, RefusesAFindThatNoLongerOccurs) {
@@ -154,11 +154,16 @@ TEST(Gate, RefusesAnInterviewCornerWithoutEnoughAnswers) {
   EXPECT_THAT(problems, Contains("no answer to the question \"Who listed this one?\""));
 }
 
-TEST(Gate, RefusesAGoldenMistakeThatIsNotCatalogued) {
-  // lesson 91 has a mistake without values, and no generator
-  const Problems problems = judge_golden(find_lesson(planted, "91"));
-  EXPECT_THAT(problems, Contains(HasSubstr("mistake unnamed has no value from PyTorch")));
-  EXPECT_THAT(problems, Contains(HasSubstr("tests/91_mistakes/golden.py is not there")));
+TEST(Gate, RefusesGoldenValuesWithoutAGenerator) {
+  EXPECT_THAT(judge_golden(find_lesson(planted, "91")),
+              Contains(HasSubstr("tests/91_mistakes/golden.py is not there")));
+}
+
+TEST(Gate, RefusesRecordingsThatAreIncompleteOrOld) {
+  const Problems problems = judge_recordings(find_lesson(planted, "91"));
+  EXPECT_THAT(problems, Contains(HasSubstr("the mistake unnamed is not in tests/91_mistakes/recorded.json")));
+  EXPECT_THAT(problems, Contains(HasSubstr("knows forgotten, which is no longer there")));
+  EXPECT_THAT(problems, Contains(HasSubstr("knows Doubled.WasThereOnce, which is no longer there")));
 }
 
 TEST(Gate, RefusesAHouseWithDeadLinksAndForgottenPresets) {

@@ -18,8 +18,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 namespace fs = std::filesystem;
 
-const std::string passed = R"({"name": "Sums.Add", "state": "passed", "text": "", "hint": ""})";
-const std::string failed = R"({"name": "Sums.Merge", "state": "failed", "text": "threw", "hint": "42"})";
+const std::string passed = R"({"suite": "Sums", "name": "Add", "state": "passed"})";
+const std::string failed = R"({"suite": "Sums", "name": "Merge", "state": "failed", "task": "42"})";
 
 /// A lesson with two checks. Its program is a script that gets the report's file as $report.
 class Judged : public ::testing::Test {

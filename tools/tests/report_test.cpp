@@ -1,83 +1,229 @@
-// Which mistake the first failing check is said to show, and what is said of an exception.
+// What a run of checks comes to: tasks, names of mistakes, JSON and words.
 #include "judge/report.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "judge/diagnosis.hpp"
+#include "judge/naming.hpp"
+#include "judge/words.hpp"
 #include "scratch.hpp"
 
 namespace attn::judge {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
-const std::string wrong_numbers = line("value", "worst at row 0, col 0: got 1, want 2, off by 1   (1 of 4 differs)");
-const std::string nan_found = line("value", "NaN (not a number) at row 0, col 0   (1 of 4 is NaN)");
-const std::string doubled = line("likely", "the sum was doubled");
-const std::string borrowed = doubled + " (so says ";
+const double nan = std::numeric_limits<double>::quiet_NaN();
+const Fingerprint wanted{{2, 2, 1}, {0.5, 0.25}};
+const Fingerprint doubled{{2, 2, 1}, {0.75, 0.5}};
+const Fingerprint halved{{2, 2, 1}, {0.25, 0.125}};
+const Fingerprint unknown{{2, 2, 1}, {0.1, 0.9}};
 
-CheckResult failed(const std::string& suite, const std::string& name, const std::string& diagnosis) {
-  return {suite, name, CheckResult::State::failed, {diagnosis_mark + diagnosis}, "", 0};
+/// A comparison that got this.
+Failure got(const Fingerprint& print, int number = 0) {
+  Failure failure;
+  failure.kind = Failure::Kind::value;
+  failure.shape = ShapeFact{{2, 2}, {2, 2}, {"L", "E"}};
+  failure.worst = WorstElement{{0, 0}, 1, 2, 1, 4};
+  failure.comparison = Comparison{number, wanted, print, 1e-10};
+  return failure;
 }
 
-/// A lesson with two tasks in one file, in a folder of its own.
-class Report : public ::testing::Test {
+Failure stated(const std::string& label, const std::string& text, const std::vector<std::string>& likely = {}) {
+  Failure failure;
+  failure.statements.push_back({label, text});
+  failure.likely = likely;
+  return failure;
+}
+
+CheckResult passed(const std::string& suite, const std::string& name) {
+  CheckResult result;
+  result.suite = suite;
+  result.name = name;
+  return result;
+}
+
+CheckResult failed(const std::string& suite, const std::string& name, const Failure& failure) {
+  CheckResult result = passed(suite, name);
+  result.state = CheckResult::State::failed;
+  result.failures = {failure};
+  return result;
+}
+
+/// A lesson with two tasks in one file, in a folder of its own, and what two mistakes give.
+class ReportTest : public ::testing::Test {
  protected:
-  Report() {
+  ReportTest() {
     const std::string stub = "// TODO(42.1): add\n// TODO(42.2): merge\n";
     put(lesson.folder() / "sums.cpp", stub);
     put(lesson.stub_of("sums.cpp"), stub);
     put(lesson.hints_file(), "## 42.1 add_one\n\n### Level 1\nWhat?\n\n## 42.2 merge_all\n\n### Level 1\nHow?\n");
+    put(lesson.checks_file(),
+        "// ------------ merging, 42.2\n\nTEST(Sums, EqualsPyTorch) {\n}\n// ------------ bad input\n"
+        "TEST(Sums, Rejects) {\n}\n");
+    put(lesson.mistakes_file(),
+        R"({"mistakes": [)"
+        R"({"id": "doubled", "says": "the sum was doubled", "file": "", "find": "", "replace": ""},)"
+        R"({"id": "halved", "says": "the sum was halved", "file": "", "find": "", "replace": ""}]})");
   }
 
-  std::string of(const std::vector<CheckResult>& results) const { return describe_all(results, lesson); }
+  /// Writes down that the mistakes gave this at the first comparison of a check.
+  void record(const std::string& check, const std::vector<std::pair<std::string, Fingerprint>>& results) {
+    const auto dot = check.find('.');
+    for (const auto& [id, print] : results) {
+      Report run;
+      run.checks = {failed(check.substr(0, dot), check.substr(dot + 1), got(print))};
+      recordings_.add(id, run, run);
+    }
+    put(lesson.recordings_file(), recordings_.text());
+  }
+
+  Report report(const std::vector<CheckResult>& results) const { return make_report(results, lesson); }
+  std::string of(const std::vector<CheckResult>& results) const { return describe_all(report(results), lesson); }
 
   Scratch folder;
   const lesson::Lesson lesson{folder.path(), "42_sums"};
+
+ private:
+  Recordings recordings_;
 };
 
-TEST_F(Report, NamesTheMistakeThatAnotherCheckOfTheTaskFound) {
-  const auto first = failed("AddOne", "WorksByHand", wrong_numbers);
-  EXPECT_THAT(of({first, failed("AddOne", "EqualsPyTorch", wrong_numbers + doubled)}),
-              HasSubstr(borrowed + "AddOne.EqualsPyTorch)"));
-  EXPECT_THAT(of({first, failed("Sums", "EqualsPyTorch", wrong_numbers + doubled)}),  // of no task in particular
-              HasSubstr(borrowed + "Sums.EqualsPyTorch)"));
+// ------------------------------------------------------------------------------------------------------- tasks
+
+TEST_F(ReportTest, KnowsTheTaskOfACheckByItsSectionItsNameOrItsExpression) {
+  auto by_expression = failed("Sums", "WorksByHand", got(unknown));
+  by_expression.failures.front().expression = "add_one(x)";
+  const auto checks = report({failed("Sums", "EqualsPyTorch", got(unknown)), by_expression,
+                              failed("MergeAll", "Works", got(unknown)), failed("Sums", "Rejects", got(unknown))})
+                          .checks;
+  EXPECT_EQ(checks[0].task, "42.2");
+  EXPECT_EQ(checks[1].task, "42.1");
+  EXPECT_EQ(checks[2].task, "42.2");
+  EXPECT_EQ(checks[3].task, "42") << "a section without a task, and no name of one";
 }
 
-TEST_F(Report, NamesNoMistakeOfALaterTask) {
-  EXPECT_THAT(of({failed("AddOne", "WorksByHand", wrong_numbers),
-                  failed("MergeAll", "EqualsPyTorch", wrong_numbers + doubled)}),
+// ----------------------------------------------------------------------------------------------------- mistakes
+
+TEST_F(ReportTest, NamesTheMistakeThatGaveTheSame) {
+  record("AddOne.EqualsPyTorch", {{"doubled", doubled}, {"halved", halved}});
+  EXPECT_THAT(report({failed("AddOne", "EqualsPyTorch", got(doubled))}).named(), ElementsAre("doubled"));
+  EXPECT_THAT(of({failed("AddOne", "EqualsPyTorch", got(halved))}), HasSubstr("likely  the sum was halved"));
+  EXPECT_THAT(report({failed("AddOne", "EqualsPyTorch", got(unknown))}).named(), IsEmpty());
+}
+
+TEST_F(ReportTest, NamesNothingWhereOtherNumbersWentIn) {
+  record("AddOne.EqualsPyTorch", {{"doubled", doubled}});
+  auto other = got(doubled);
+  other.comparison->expected = unknown;
+  EXPECT_THAT(report({failed("AddOne", "EqualsPyTorch", other)}).named(), IsEmpty());
+}
+
+TEST_F(ReportTest, NamesTheMistakeThatExplainsMoreWhereTwoGiveTheSame) {
+  record("AddOne.WorksByHand", {{"doubled", doubled}, {"halved", doubled}});
+  record("AddOne.EqualsPyTorch", {{"halved", halved}});
+  const auto by_hand = failed("AddOne", "WorksByHand", got(doubled));
+  EXPECT_THAT(report({by_hand, failed("AddOne", "EqualsPyTorch", got(halved))}).named(), ElementsAre("halved"));
+  EXPECT_THAT(report({by_hand, passed("AddOne", "EqualsPyTorch")}).named(), ElementsAre("doubled"));
+  EXPECT_THAT(report({by_hand}).named(), ElementsAre("doubled", "halved"));
+}
+
+TEST_F(ReportTest, NamesNoMistakeThatALargerCaseContradicts) {
+  record("AddOne.WorksByHand", {{"doubled", doubled}});
+  record("AddOne.EqualsPyTorch", {{"doubled", doubled}});
+  const auto by_hand = failed("AddOne", "WorksByHand", got(doubled));
+  EXPECT_THAT(report({by_hand, failed("AddOne", "EqualsPyTorch", got(unknown))}).named(), IsEmpty());
+  EXPECT_THAT(report({by_hand, failed("MergeAll", "EqualsPyTorch", got(unknown))}).named(), ElementsAre("doubled"));
+}
+
+TEST_F(ReportTest, RecordsNothingThatRandomNumbersDecide) {
+  Report run, again;
+  run.checks = {failed("AddOne", "EqualsPyTorch", got(doubled))};
+  again.checks = {failed("AddOne", "EqualsPyTorch", got(halved))};
+  Recordings recordings;
+  recordings.add("doubled", run, again);
+  EXPECT_THAT(recordings.checks(), IsEmpty());
+}
+
+TEST_F(ReportTest, NamesTheMistakeThatAnotherCheckOfTheTaskFound) {
+  record("AddOne.EqualsPyTorch", {{"doubled", doubled}});
+  const auto first = failed("AddOne", "WorksByHand", got(unknown));
+  const auto knows = failed("AddOne", "EqualsPyTorch", got(doubled));
+  EXPECT_THAT(of({first, knows}), HasSubstr("likely  the sum was doubled (shown by AddOne.EqualsPyTorch)"));
+}
+
+TEST_F(ReportTest, NamesNoMistakeOfALaterTask) {
+  record("MergeAll.EqualsPyTorch", {{"doubled", doubled}});
+  EXPECT_THAT(of({failed("AddOne", "WorksByHand", got(unknown)), failed("MergeAll", "EqualsPyTorch", got(doubled))}),
               Not(HasSubstr("likely")));
 }
 
-TEST_F(Report, NamesNothingThatWasSaidOfNaNOrOfMemory) {
-  const auto first = failed("AddOne", "WorksByHand", wrong_numbers);
-  EXPECT_THAT(of({first, failed("AddOne", "EqualsPyTorch", nan_found + doubled)}), Not(HasSubstr("likely")));
-  EXPECT_THAT(of({first, failed("AddOne", "TakesLittle", line("memory", "8 KB") + doubled)}), Not(HasSubstr("likely")));
+TEST_F(ReportTest, BorrowsNoNameThatIsAboutNaNOrMemory) {
+  const auto first = failed("AddOne", "WorksByHand", got(unknown));
+  auto nan_found = got(unknown);
+  nan_found.worst->got = nan;
+  nan_found.likely = {"doubled"};
+  EXPECT_THAT(of({first, failed("AddOne", "EqualsPyTorch", nan_found)}), Not(HasSubstr("likely")));
+  const auto memory = stated("memory", "8 KB", {"doubled"});
+  EXPECT_THAT(of({first, failed("AddOne", "TakesLittle", memory)}), Not(HasSubstr("likely")));
 }
 
-TEST_F(Report, KeepsToWhatTheFirstCheckSaysItself) {
-  const std::string halved = line("likely", "the sum was halved");
-  const std::string text = of({failed("AddOne", "WorksByHand", wrong_numbers + halved),
-                               failed("AddOne", "EqualsPyTorch", wrong_numbers + doubled)});
-  EXPECT_THAT(text, HasSubstr(halved));
-  EXPECT_THAT(text, Not(HasSubstr("so says")));
+TEST_F(ReportTest, KeepsToWhatTheFirstCheckSaysItself) {
+  auto first = got(unknown);
+  first.likely = {"halved"};
+  auto second = got(unknown);
+  second.likely = {"doubled"};
+  const std::string text = of({failed("AddOne", "WorksByHand", first), failed("AddOne", "EqualsPyTorch", second)});
+  EXPECT_THAT(text, HasSubstr("the sum was halved"));
+  EXPECT_THAT(text, Not(HasSubstr("shown by")));
 }
 
-TEST_F(Report, SaysWhatAMatrixInThePlaceOfAColumnMeans) {
-  const CheckResult threw = {"AddOne",
-                             "WorksByHand",
-                             CheckResult::State::failed,
-                             {"C++ exception with description \"Mat::init(): requested size is not compatible with "
-                              "column vector layout\" thrown in the test body."},
-                             "",
-                             0};
-  EXPECT_THAT(of({threw}), HasSubstr("do the fields stand in the struct's order?"));
+// -------------------------------------------------------------------------------------------------------- words
+
+TEST_F(ReportTest, ExplainsWhatArmadilloSaysOfAMatrixWhereAColumnBelongs) {
+  auto threw = stated("threw", "Mat::init(): requested size is not compatible with column vector layout");
+  threw.kind = Failure::Kind::exception;
+  EXPECT_THAT(of({failed("AddOne", "WorksByHand", threw)}), HasSubstr("do the fields stand in the struct's order?"));
+}
+
+TEST_F(ReportTest, LeavesOutNamesAndHintsWhereTheyAreNotWanted) {
+  auto failure = got(unknown);
+  failure.likely = {"doubled"};
+  const Report one = report({failed("AddOne", "WorksByHand", failure)});
+  EXPECT_THAT(describe_all(one, lesson), HasSubstr("likely"));
+  const std::string bare = describe_all(one, lesson, {false, false});
+  EXPECT_THAT(bare, Not(HasSubstr("likely")));
+  EXPECT_THAT(bare, Not(HasSubstr("./learn hint")));
+  EXPECT_THAT(bare, HasSubstr("value   worst at row 0, col 0: got 1, want 2, off by 1   (1 of 4 differs)"));
+}
+
+// --------------------------------------------------------------------------------------------------------- JSON
+
+TEST_F(ReportTest, IsTheSameAfterItHasBeenAFile) {
+  auto failure = got(doubled, 3);
+  failure.expression = "add_one(x)";
+  failure.worst->got = nan;
+  failure.worst->expected = -std::numeric_limits<double>::infinity();
+  failure.likely = {"doubled"};
+  failure.notes = {"a note with \"quotes\" and √"};
+  failure.statements = {{"value", "as\x1f odd \x1e as it is"}};
+  auto check = failed("AddOne", "WorksByHand", failure);
+  check.printed = "12\n";
+  check.printed_bytes = 3;
+  Report before = report({check, passed("AddOne", "Passes")});
+  before.open_tasks = {{"42.1", "lessons/42_sums/sums.cpp:3"}};
+  const nlohmann::json json = before;
+  const auto after = nlohmann::json::parse(json.dump()).get<Report>();
+  EXPECT_EQ(nlohmann::json(after), json);
+  EXPECT_EQ(describe_all(after, lesson), describe_all(before, lesson));
+  EXPECT_EQ(nlohmann::json(*decode("text " + encode(failure) + " more")), nlohmann::json(failure));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "judge/process.hpp"
+#include "judge/words.hpp"
 #include "lesson/lesson.hpp"
 #include "scratch.hpp"
 
@@ -31,7 +32,7 @@ struct Outcome {
   int exit_code = 0;
   double seconds = 0;
   std::string printed;
-  nlohmann::json report = nlohmann::json::object();
+  attn::judge::Report report;
   std::map<std::string, std::string> states;  ///< by the check's name without its suite
   std::map<std::string, std::string> texts;
 };
@@ -49,11 +50,11 @@ Outcome outcome_of(const std::string& filter, std::vector<std::string> environme
   outcome.exit_code = run(command, scratch.path(), output);
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   outcome.printed = read_file(output);
-  if (std::filesystem::exists(report)) outcome.report = nlohmann::json::parse(read_file(report));
-  for (const auto& check : outcome.report.value("checks", nlohmann::json::array())) {
-    const std::string name = check.at("name");
-    outcome.states[name.substr(name.find('.') + 1)] = check.at("state");
-    outcome.texts[name.substr(name.find('.') + 1)] = check.at("text");
+  if (!std::filesystem::exists(report)) return outcome;
+  outcome.report = attn::lesson::read_json(report).get<attn::judge::Report>();
+  for (const auto& check : outcome.report.checks) {
+    outcome.states[check.name] = attn::judge::text_of(check.state);
+    outcome.texts[check.name] = attn::judge::describe(check, attn::lesson::lesson_of(__FILE__));
   }
   return outcome;
 }
@@ -125,7 +126,7 @@ TEST(Supervisor, SaysWhatHappensBeforeTheFirstCheck) {
     EXPECT_EQ(early.exit_code, 1) << manner;
     EXPECT_LT(early.seconds, 60) << manner;
     EXPECT_THAT(early.printed, HasSubstr(sentence)) << manner;
-    EXPECT_THAT(early.report.value("problem", ""), StartsWith(sentence)) << manner;
+    EXPECT_THAT(early.report.problem, StartsWith(sentence)) << manner;
     EXPECT_TRUE(early.states.empty()) << manner;
     EXPECT_LT(early.printed.size(), 5000U) << manner;
     EXPECT_EQ(early.printed.find("out of ideas") != std::string::npos, manner == "throws");
@@ -169,7 +170,7 @@ TEST(Supervisor, IgnoresWhatGoogleTestReadsFromTheEnvironment) {
     const Outcome same = outcome_of(checks, environment);
     EXPECT_EQ(same.exit_code, 1) << environment.front();
     EXPECT_EQ(same.printed, plain.printed) << environment.front();
-    EXPECT_EQ(same.report, plain.report) << environment.front();
+    EXPECT_EQ(nlohmann::json(same.report), nlohmann::json(plain.report)) << environment.front();
     const Outcome filtered_by_the_environment_alone = outcome_of("Naughty.Last", environment);
     EXPECT_EQ(filtered_by_the_environment_alone.exit_code, 0) << environment.front();
   }

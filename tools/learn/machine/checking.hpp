@@ -105,6 +105,7 @@ class Judgement : public Job {
   void build();
   void check();
   void finish(const judge::Process& checks);
+  std::string why_no_report(const judge::Process& checks) const;
 
   lesson::Lesson lesson_;
   std::string preset_;

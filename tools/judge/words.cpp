@@ -1,0 +1,268 @@
+#include "judge/words.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace attn::judge {
+
+namespace {
+
+using State = CheckResult::State;
+
+/// The sentences of a lesson's mistakes, by id.
+using Sentences = std::map<std::string, std::string>;
+
+/// "  label   text" on a line of its own.
+std::string line(const std::string& label, const std::string& text) {
+  constexpr std::size_t width = 8;
+  return "\n  " + label + std::string(label.size() < width ? width - label.size() : 1, ' ') + text;
+}
+
+/// Every line of `text` after a label, the first line beside it. A long text is cut.
+std::string block(const std::string& label, const std::string& text) {
+  constexpr std::size_t most_bytes = 2000;
+  std::size_t end = std::min(text.size(), most_bytes);
+  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // within UTF-8
+  std::string lines;
+  std::istringstream in(end < text.size() ? text.substr(0, end) + " ..." : text);
+  for (std::string row; std::getline(in, row);) {
+    if (!row.empty()) lines += line(lines.empty() ? label : "", row);
+  }
+  return lines;
+}
+
+std::string joined(const std::vector<std::string>& words, const std::string& between) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : between) + word;
+  return text;
+}
+
+std::string sizes_text(const std::vector<std::size_t>& sizes) {
+  std::vector<std::string> numbers;
+  for (const auto size : sizes) numbers.push_back(std::to_string(size));
+  return joined(numbers, " x ");
+}
+
+/// The axes that the sizes show, or nothing when they fit none, or more than one.
+std::string recognised(const ShapeFact& shape) {
+  if (std::set<std::size_t>(shape.expected.begin(), shape.expected.end()).size() != shape.expected.size()) return {};
+  std::vector<std::string> names;
+  for (const auto size : shape.got) {
+    const auto found = std::find(shape.expected.begin(), shape.expected.end(), size);
+    if (found == shape.expected.end()) return {};
+    names.push_back(shape.axes[static_cast<std::size_t>(found - shape.expected.begin())]);
+  }
+  return joined(names, " x ");
+}
+
+std::string shape_lines(const ShapeFact& shape) {
+  if (shape.got == shape.expected) {
+    return line("shape", sizes_text(shape.got) + " (" + joined(shape.axes, " x ") + ")   ok");
+  }
+  std::string text = "got " + sizes_text(shape.got);
+  if (!shape.axes.empty()) text += ", want " + sizes_text(shape.expected) + " (" + joined(shape.axes, " x ") + ")";
+  if (std::find(shape.got.begin(), shape.got.end(), 0U) != shape.got.end()) {
+    return line("shape", text) + line("", "what you returned is empty");
+  }
+  const std::string order = recognised(shape);
+  if (order.empty()) return line("shape", text);
+  const auto& axes = shape.axes;
+  return line("shape", text) + line("", "you returned " + order + ", but rows are " + axes[0] + ", columns are " +
+                                            axes[1] + (axes.size() > 2 ? ", slices are " + axes[2] : ""));
+}
+
+std::string worst_lines(const WorstElement& worst) {
+  std::string place = "row " + std::to_string(worst.place[0]) + ", col " + std::to_string(worst.place[1]);
+  if (worst.place.size() > 2) place += ", slice " + std::to_string(worst.place[2]);
+  const auto counted = [&](const std::string& verb) {
+    return "   (" + std::to_string(worst.wrong) + " of " + std::to_string(worst.total) + " " + verb + ")";
+  };
+  if (std::isnan(worst.got) && !std::isnan(worst.expected)) {
+    return line("value", "NaN (not a number) at " + place + counted(worst.wrong == 1 ? "is NaN" : "are NaN"));
+  }
+  const auto [got, want] = distinct_texts(worst.got, worst.expected);
+  const double off = std::abs(worst.got - worst.expected);
+  const std::string by = std::isfinite(off) ? ", off by " + number_text(off, 3) : "";
+  return line("value", "worst at " + place + ": got " + got + ", want " + want + by +
+                           counted(worst.wrong == 1 ? "differs" : "differ"));
+}
+
+std::string likely_line(const std::vector<std::string>& ids, const Sentences& sentences, const std::string& borrowed) {
+  std::vector<std::string> says;
+  for (const auto& id : ids) {
+    const auto found = sentences.find(id);
+    says.push_back(found == sentences.end() ? id : found->second);
+  }
+  const std::string source = borrowed.empty() ? "" : " (shown by " + borrowed + ")";
+  return says.empty() ? "" : line("likely", joined(says, "; or ") + source);
+}
+
+/// What Armadillo's messages mean to a reader who has not met them before; empty for others.
+std::string explain_thrown(const std::string& thrown) {
+  static const std::pair<const char*, const char*> meanings[] = {
+      {"requested size is too large", "a size went below zero? an arma::uword then goes round to a huge number"},
+      {"size is fixed and hence cannot be changed", "a matrix was assigned to a slice of another size"},
+      {"addition: incompatible", "a sum needs two of the same size (a layer without bias has an empty one)"},
+      {"copy into submatrix", "a block was given a matrix of another size: cols(first, last) includes the last"},
+      {"slices(): indices out of bounds", "slices count from 0, and slices(first, last) includes the last"},
+      {"submat(): indices", "rows and columns count from 0, and submat(r0, c0, r1, c1) includes row r1 and column c1"},
+      {"keep is ", "dropout was given a cube of another size than the weights: it acts on the weights, in one call"},
+      {"in is 0, expected at least 1", "a Linear was made with no inputs: which size should it have?"},
+      {"slice(): index out of bounds", "slices count from 0 to n_slices - 1"},
+      {"each_row(): incompatible size", "the row that is added must be as wide as the matrix"},
+      {"cols(): indices out of bounds", "columns count from 0, and cols(first, last) includes the last"},
+      {"rows(): indices out of bounds", "rows count from 0, and rows(first, last) includes the last"},
+      {"index out of bounds", "an index is not below its size: (row, column, slice), each counted from 0"},
+      {"incompatible matrix dimensions", "a product needs (a x b) * (b x c): is a factor transposed, or cut wrongly?"},
+      {"incorrect distribution parameters", "distr_param(lo, hi) needs lo < hi: an integer division that gives 0?"},
+      {"not compatible with column vector layout",
+       "a matrix was put where a column (arma::vec) belongs; between { }, do the fields stand in the struct's order?"},
+      {"not compatible with row vector layout", "a row of n numbers is made with arma::zeros<arma::rowvec>(n)"},
+  };
+  for (const auto& [part, meaning] : meanings) {
+    if (thrown.find(part) != std::string::npos) return line("note", meaning);
+  }
+  return {};
+}
+
+std::string thrown_lines(const Failure& failure) {
+  std::string text;
+  for (const auto& [label, thrown] : failure.statements) {
+    if (thrown == "std::bad_alloc" || thrown.find("out of memory") != std::string::npos) {
+      text += block(label, thrown + ": it asked for more memory than a check may use");
+    } else {
+      text += block(label, thrown) + explain_thrown(thrown);
+    }
+  }
+  return text;
+}
+
+/// The lines between the headline and the place.
+std::string failure_lines(const Failure& failure, const Sentences& sentences, const Wording& wording,
+                          const std::string& borrowed = "") {
+  std::string text = failure.expression.empty() ? "" : line("of", failure.expression);
+  if (failure.shape) text += shape_lines(*failure.shape);
+  if (failure.worst) text += worst_lines(*failure.worst);
+  if (failure.kind == Failure::Kind::exception) {
+    text += thrown_lines(failure);
+  } else {
+    for (const auto& [label, sentence] : failure.statements) text += block(label, sentence);
+  }
+  const bool nearly = failure.worst && std::abs(failure.worst->got - failure.worst->expected) < 1e-5;
+  if (nearly) text += line("note", "nearly right: is there a float, or a small number added?");
+  if (wording.names) text += likely_line(failure.likely, sentences, borrowed);
+  for (const auto& note : failure.notes) text += line("note", note);
+  return text;
+}
+
+std::string reasons(const CheckResult& result, const Sentences& sentences, const Wording& wording) {
+  if (result.state == State::not_run) return line("ended", "not run: checks before it took too long");
+  const Failure* shown = result.shown();
+  return shown == nullptr ? "" : failure_lines(*shown, sentences, wording, result.borrowed);
+}
+
+/// "label   text" of the first thing that is wrong: not what was looked at, nor a shape that is right.
+std::string first_reason(const CheckResult& result) {
+  CheckResult plain = result;
+  if (Failure* shown = plain.shown()) {
+    shown->expression.clear();
+    if (shown->worst) shown->shape.reset();
+  }
+  std::istringstream in(reasons(plain, {}, {}));
+  std::string row;
+  std::getline(in, row);  // the first line is empty
+  std::getline(in, row);
+  return row.substr(std::min(row.size(), row.find_first_not_of(' ')));
+}
+
+std::string printed_lines(const CheckResult& result) {
+  constexpr std::size_t most_lines = 12;
+  std::istringstream in(result.printed);
+  std::string shown;
+  std::size_t lines = 0;
+  std::size_t bytes = 0;
+  for (std::string row; lines < most_lines && std::getline(in, row); ++lines) {
+    bytes += row.size() + 1;
+    shown += line(lines == 0 ? "printed" : "", row);
+  }
+  if (bytes < result.printed_bytes) shown += line("", "... " + std::to_string(result.printed_bytes) + " bytes in all");
+  return shown;
+}
+
+Sentences sentences_of(const lesson::Lesson& lesson) {
+  Sentences sentences;
+  for (const auto& mistake : lesson.mistakes()) sentences[mistake.id] = mistake.says;
+  return sentences;
+}
+
+std::string also_failing(const Report& report, const CheckResult& first) {
+  std::string others;
+  for (const auto& result : report.checks) {
+    if (&result == &first || result.passed()) continue;
+    if (result.state == State::not_written || result.state == State::not_run) continue;
+    others += "\n  ✗ " + result.full_name() + ": " + first_reason(result);
+  }
+  return others.empty() ? "" : "\nalso failing" + others + "\n";
+}
+
+}  // namespace
+
+std::string number_text(double value, int digits) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*g", digits, value);
+  return text;
+}
+
+std::pair<std::string, std::string> distinct_texts(double a, double b) {
+  int digits = 6;
+  while (digits < 17 && number_text(a, digits) == number_text(b, digits)) ++digits;
+  return {number_text(a, digits), number_text(b, digits)};
+}
+
+std::string describe(const Failure& failure) { return failure_lines(failure, {}, {}); }
+
+std::string describe(const CheckResult& result, const lesson::Lesson& lesson, const Wording& wording) {
+  const std::string head = lesson.title() + " · " + result.full_name();
+  if (result.passed()) return "✓ " + head + "\n";
+  std::string text = "✗ " + head;
+  const Failure* shown = result.shown();
+  const bool has_names = shown != nullptr && !shown->likely.empty();
+  text += reasons(result, has_names ? sentences_of(lesson) : Sentences{}, wording);
+  text += printed_lines(result);
+  if (result.state != State::not_written) text += line("where", result.file);
+  if (wording.hints) text += line("hint", "./learn hint " + result.task);
+  return text + "\n";
+}
+
+std::string short_reason(const CheckResult& result) {
+  const std::string reason = first_reason(result);  // "threw   out of ideas"
+  const auto label_end = reason.find(' ');
+  const auto text = reason.find_first_not_of(' ', label_end);
+  return text == std::string::npos ? reason : reason.substr(0, label_end) + ": " + reason.substr(text);
+}
+
+std::string describe_all(const Report& report, const lesson::Lesson& lesson, const Wording& wording) {
+  const auto counts = [&] {
+    return std::to_string(report.passed()) + " of " + std::to_string(report.checks.size()) + " checks passed";
+  };
+  const CheckResult* first = report.first_failing();
+  if (first == nullptr) return "✓ " + lesson.title() + ": " + counts() + "\n";
+
+  std::string text = describe(*first, lesson, wording) + also_failing(report, *first);
+  const auto not_run = std::count_if(report.checks.begin(), report.checks.end(),
+                                     [](const auto& result) { return result.state == State::not_run; });
+  if (not_run > 0)
+    text += "\nnot run: the last " + std::to_string(not_run) + ", because checks before them took too long\n";
+  if (!report.open_tasks.empty()) {
+    text += "\nnot written yet";
+    for (const auto& open : report.open_tasks) text += "\n  TODO(" + open.task + ")  " + open.place;
+    text += "\n";
+  }
+  return text + "\n" + lesson.title() + ": " + counts() + "\n";
+}
+
+}  // namespace attn::judge
