@@ -1,142 +1,82 @@
 """Lesson 12: the interview's multi-head attention."""
 
-import math
-
 import torch
-from golden import Case
-from torch import nn
-
-DOUBLE = torch.float64
-NAMES = ("query_proj", "key_proj", "value_proj", "output_proj")
-
-
-def layers(dim):
-    return {name: nn.Linear(dim, dim, dtype=DOUBLE) for name in NAMES}
-
-
-def split(x, heads):
-    """(B, L, E) -> (B, H, L, D)"""
-    B, L, E = x.shape
-    return x.view(B, L, heads, E // heads).transpose(1, 2)
+from golden_helpers import (
+    Case,
+    MultiHeadAttention,
+    causal_mask,
+    chance,
+    doubles,
+    dropout_mask,
+    padding_mask,
+    set_linear,
+)
 
 
-def merge(x):
-    """(B, H, L, D) -> (B, L, E)"""
-    B, H, L, D = x.shape
-    return x.transpose(1, 2).reshape(B, L, H * D)
+def check_library(layer, X, mask, output):
+    """PyTorch's own layer gives the same; for a query without keys it gives NaN, or did."""
+    blocked = ~mask.expand(X.shape[0], layer.H, -1, -1).flatten(0, 1)
+    expected = layer.library()(X, X, X, attn_mask=blocked)[0]
+    assert torch.allclose(torch.where(expected.isnan(), output, expected), output)
 
 
-def weights_of(scores, mask, fill=-math.inf):
-    """A row that may attend to nobody gets zeros, where PyTorch's softmax gives NaN."""
-    return torch.nan_to_num(torch.softmax(scores.masked_fill(mask == 0, fill), dim=-1))
-
-
-def attend(X, proj, heads, mask, keep=None, p=0.0, fill=-math.inf, scale=None):
-    """mask broadcasts to (B, H, L, L)."""
-    Q, K, V = (split(proj[name](X), heads) for name in NAMES[:3])
-    scores = Q @ K.transpose(-1, -2) / (math.sqrt(Q.shape[-1]) if scale is None else scale)
-    weights = weights_of(scores, mask, fill)
-    if keep is not None:
-        weights = weights * keep / (1 - p)
-    return weights, proj["output_proj"](merge(weights @ V))
-
-
-def attention_case(X, proj, heads, mask, seed=None, keep=None, p=0.0, with_mistakes=True):
+def attention_case(case, layer, X, mask, keep=None, p=0.0):
     """mask (1, 1, L, L), (B, 1, L, L) or (B, H, L, L)"""
-    case = Case(seed).add("X", X, "B L E").add("mask", mask, "B H L L")
-    for name in NAMES:
-        case.add_linear(name, proj[name])
+    case.add("X", X, "B L E").add("mask", mask, "B H L L").add_layers(layer)
     if keep is not None:
         case.add("keep", keep, "B H L L")
-    weights, output = attend(X, proj, heads, mask, keep, p)
-    case.add("weights", weights, "B H L L").add("output", output, "B L E")
-    if not with_mistakes:
-        return case
-
-    def mistake(name, result):
-        case.add_mistake(name, weights=result[0], output=result[1])
-
-    B, L, dim = X.shape
-    Q, K, V = (split(proj[name](X), heads) for name in NAMES[:3])
-    W_o = proj["output_proj"]
-    scores = Q @ K.transpose(-1, -2) / math.sqrt(dim // heads)
-    mistake("unscaled", attend(X, proj, heads, mask, keep, p, scale=1.0))
-    mistake("divided_by_root_embed_dim", attend(X, proj, heads, mask, keep, p, scale=math.sqrt(dim)))
-    mistake("keys_from_query_proj", attend(X, {**proj, "key_proj": proj["query_proj"]}, heads, mask, keep, p))
-    mistake("values_from_query_proj", attend(X, {**proj, "value_proj": proj["query_proj"]}, heads, mask, keep, p))
-    context = weights @ V
-    case.add_mistake("output_projection_missing", output=merge(context))
-    case.add_mistake("merged_without_regrouping", output=W_o(context.reshape(B, L, dim)))
-    case.add_mistake("heads_merged_in_reverse", output=W_o(merge(context.flip(1))))
+    weights, output = layer(X, mask=mask, keep=keep, p=p)
     if keep is None:
-        mistake("softmax_across_heads", (lambda w: (w, W_o(merge(w @ V))))(
-            torch.nan_to_num(torch.softmax(scores.masked_fill(mask == 0, -math.inf), dim=1))))
-    if float(mask.min()) == 0:
-        mistake("mask_ignored", attend(X, proj, heads, torch.ones_like(mask), keep, p))
-        mistake("polarity_inverted", attend(X, proj, heads, 1 - mask, keep, p))
-        if mask.shape[1] == 1:
-            mistake("mask_of_sequence_0", attend(X, proj, heads, mask[:1], keep, p))
-        first = (torch.ones(B, heads, 1, 1, dtype=DOUBLE) * mask).clone()
-        first[:, 1:] = 1
-        mistake("mask_on_the_first_head_only", attend(X, proj, heads, first, keep, p))
-        mistake("filled_with_a_large_number", attend(X, proj, heads, mask, keep, p, fill=-1e9))
-    if keep is not None:
-        plain, without = attend(X, proj, heads, mask)
-        case.add_mistake("dropout_forgotten", output=without)  # its weights are those of the next one
-        case.add_mistake("weights_kept_before_dropout", weights=plain)
-    return case
+        check_library(layer, X, mask, output)
+    return case.add("weights", weights, "B H L L").add("output", output, "B L E")
 
 
-def padding(lengths, length):
-    rows = torch.tensor([[1.0 if j < n else 0.0 for j in range(length)] for n in lengths], dtype=DOUBLE)
-    return rows.view(-1, 1, 1, length).repeat(1, 1, length, 1)  # (B, S) -> (B, 1, L, S)
+def by_hand():
+    layer = MultiHeadAttention(4, 2)
+    identity = torch.eye(4).tolist()
+    set_linear(layer.query_proj, identity)
+    set_linear(layer.key_proj, [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])
+    set_linear(layer.value_proj, identity)
+    set_linear(layer.output_proj, identity, [0, 0, 0, 1])
+    X = doubles([[[1, 0, 2, 0], [0, 1, 0, 2]]])
+    case = attention_case(Case(), layer, X, torch.ones(1, 1, 2, 2, dtype=torch.bool))
+    return case.only("weights", "output")
 
 
-def causal(length):
-    return torch.ones(1, 1, length, length, dtype=DOUBLE).tril()
+def random_case(seed, mask, spread=2.0, p=None):
+    case, layer, L = Case(seed), MultiHeadAttention(6, 3), mask.shape[-1]
+    X = spread * torch.randn(2, L, 6)
+    if p is None:
+        return attention_case(case, layer, X, mask)
+    return attention_case(case, layer, X, mask, dropout_mask(p, 2, 3, L, L), p)
 
 
-def hand_case():
-    proj = layers(4)
-    for name in NAMES:
-        proj[name].weight.data = torch.eye(4, dtype=DOUBLE)
-        proj[name].bias.data = torch.zeros(4, dtype=DOUBLE)
-    W_k = torch.tensor([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]], dtype=DOUBLE)  # (in x out)
-    proj["key_proj"].weight.data = W_k.T.contiguous()
-    proj["output_proj"].bias.data = torch.tensor([0, 0, 0, 1], dtype=DOUBLE)
-    X = torch.tensor([[[1.0, 0.0, 2.0, 0.0], [0.0, 1.0, 0.0, 2.0]]], dtype=DOUBLE)
-    return attention_case(X, proj, 2, torch.ones(1, 1, 2, 2, dtype=DOUBLE), with_mistakes=False)
+def unmasked(seed):
+    """With the output of the same projections around one head."""
+    case, layer, X = Case(seed), MultiHeadAttention(6, 3), 2 * torch.randn(2, 4, 6)
+    attention_case(case, layer, X, torch.ones(1, 1, 4, 4, dtype=torch.bool))
+    layer.H = layer.G = 1
+    return case.add("one_head", layer(X)[1], "B L E").without("mask")
 
 
-def random_case(seed, mask, batch=2, spread=2.0, p=None, with_mistakes=True, one_head=False):
-    torch.manual_seed(seed)
-    length = mask.shape[-1]
-    proj = layers(6)
-    X = spread * torch.randn(batch, length, 6, dtype=DOUBLE)
-    keep = None
-    if p is not None:  # the very mask that PyTorch's dropout draws
-        keep = (nn.functional.dropout(torch.ones(batch, 3, length, length, dtype=DOUBLE), p) != 0).to(DOUBLE)
-    case = attention_case(X, proj, 3, mask, seed, keep, p or 0.0, with_mistakes)
-    if one_head:
-        case.add("one_head", attend(X, proj, 1, mask)[1], "B L E")
-    return case
-
-
-def mask_per_head(seed, length):
+def mask_per_head(seed, L):
     """Every query may attend to its own token, and to others as it comes."""
     torch.manual_seed(seed)
-    drawn = (torch.rand(2, 3, length, length) < 0.5).to(DOUBLE)
-    return torch.maximum(drawn, torch.eye(length, dtype=DOUBLE))
+    return chance(0.5, 2, 3, L, L) | torch.eye(L, dtype=torch.bool)
+
+
+def padding(lengths, L):
+    return padding_mask(lengths, L, L)[:, None]
 
 
 def cases():
     return {
-        "by_hand": hand_case(),
-        "unmasked": random_case(121, torch.ones(1, 1, 4, 4, dtype=DOUBLE), one_head=True),
+        "by_hand": by_hand(),
+        "unmasked": unmasked(121),
         "padded": random_case(122, padding([3, 2], 4)),
         "mask_per_head": random_case(127, mask_per_head(128, 4)),
-        "causal": random_case(123, causal(5)),
+        "causal": random_case(123, causal_mask(5)[None, None]),
         "dropout": random_case(124, padding([3, 1], 4), p=0.4),
         "nobody": random_case(125, padding([3, 0], 4)),
-        "far_from_zero": random_case(126, padding([4, 3], 4), spread=200.0, with_mistakes=False),
+        "far_from_zero": random_case(126, padding([4, 3], 4), spread=200.0).without("weights"),
     }

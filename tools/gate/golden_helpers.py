@@ -1,0 +1,164 @@
+"""What the golden.py of several lessons share: cases, masks, attention and its layers.
+
+Everything is float64, which importing this makes PyTorch's default. Masks are boolean, True where a query may attend.
+"""
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+torch.set_default_dtype(torch.float64)
+INF = math.inf
+
+
+def numbers(tensor):
+    """Row-major, with text for what JSON lacks."""
+    special = {INF: "inf", -INF: "-inf"}
+    return ["nan" if math.isnan(x) else special.get(x, x) for x in tensor.reshape(-1).tolist()]
+
+
+class Case:
+    """One golden case. It seeds PyTorch, so that what is drawn next belongs to it.
+
+    add() takes PyTorch's axes as text: case.add("X", X, "B L E").
+    """
+
+    def __init__(self, seed=None):
+        self.seed = seed
+        self.arrays = {}
+        if seed is not None:
+            torch.manual_seed(seed)
+
+    def add(self, name, values, axes):
+        tensor, axes = torch.as_tensor(values).detach(), axes.split()
+        if tensor.dtype == torch.float32:
+            raise TypeError(f"{name} is float32, expected float64")
+        if len(axes) != tensor.dim():
+            raise ValueError(f"{name} has {tensor.dim()} axes, but letters for {len(axes)}: {axes}")
+        self.arrays[name] = {"axes": axes, "shape": list(tensor.shape), "data": numbers(tensor.double())}
+        return self
+
+    def add_linear(self, name, layer):
+        self.add(name + ".weight", layer.weight, "out in")
+        return self if layer.bias is None else self.add(name + ".bias", layer.bias, "out")
+
+    def add_layers(self, module, prefix=""):
+        for name, layer in module.named_children():
+            self.add_linear(prefix + name, layer)
+        return self
+
+    def only(self, *names):
+        """Keeps these: a check by hand has its inputs in its own code."""
+        self.arrays = {name: self.arrays[name] for name in names}
+        return self
+
+    def without(self, *names):
+        for name in names:
+            del self.arrays[name]
+        return self
+
+    def to_json(self):
+        return {"seed": self.seed, "arrays": self.arrays}
+
+
+def doubles(values):
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def chance(probability, *shape):
+    """True as often as that. Drawn in float32, which is another sequence than torch.rand's in float64."""
+    return torch.rand(*shape, dtype=torch.float32) < probability
+
+
+def dropout_mask(p, *shape):
+    """The mask that PyTorch's dropout draws, True for what is kept."""
+    return F.dropout(torch.ones(*shape), p) != 0
+
+
+def padding_mask(lengths, L, S):
+    """(B, L, S): the first keys of each sequence."""
+    return (torch.arange(S) < torch.tensor(lengths)[:, None, None]).expand(-1, L, -1)
+
+
+def causal_mask(L, S=None):
+    """(L, S): the past of each query, where the last query sees all keys."""
+    S = L if S is None else S
+    return torch.ones(L, S, dtype=torch.bool).tril(S - L)
+
+
+def set_linear(layer, weight, bias=None):
+    """Sets the weight (in x out) as the chapters print it, and the bias, by default zeros."""
+    layer.weight.data = doubles(weight).T.contiguous()
+    if layer.bias is not None:
+        layer.bias.data = torch.zeros(layer.out_features) if bias is None else doubles(bias)
+    return layer
+
+
+def safe_softmax(scores):
+    """Zeros for a row of nothing but -inf, as PyTorch's own attention gives since 2024 (pull request 131060)."""
+    no_key = torch.isneginf(scores).all(dim=-1, keepdim=True)
+    return torch.softmax(scores, dim=-1).masked_fill(no_key, 0)
+
+
+def attention(Q, K, V, mask=None, keep=None, p=0.0):
+    """softmax(Q K^T / sqrt(D)) V for (..., L, D), (..., S, D) and (..., S, Dv): weights after dropout, and output."""
+    scores = Q @ K.transpose(-1, -2) / math.sqrt(Q.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -INF)
+    weights = safe_softmax(scores)
+    if keep is not None:
+        weights = weights * keep / (1 - p)
+    return weights, weights @ V
+
+
+def random_attention(N, L, S, D, Dv, spread=1.5):
+    """Q (N, L, D), K (N, S, D), V (N, S, Dv)"""
+    return spread * torch.randn(N, L, D), spread * torch.randn(N, S, D), torch.randn(N, S, Dv)
+
+
+def split_heads(x, H):
+    """(B, L, H·D) -> (B, H, L, D)"""
+    return x.unflatten(-1, (H, -1)).transpose(1, 2)
+
+
+def merge_heads(x):
+    """(B, H, L, D) -> (B, L, H·D)"""
+    return x.transpose(1, 2).flatten(2)
+
+
+class MultiHeadAttention(nn.Module):
+    """Four projections around H heads; groups of query heads share G key/value heads."""
+
+    def __init__(self, E, H=1, G=None):
+        super().__init__()
+        self.H, self.G = H, H if G is None else G
+        self.query_proj = nn.Linear(E, E)
+        self.key_proj = nn.Linear(E, E // H * self.G)
+        self.value_proj = nn.Linear(E, E // H * self.G)
+        self.output_proj = nn.Linear(E, E)
+
+    def heads(self, query, key, value):
+        """(B, H, L, D), (B, G, S, D), (B, G, S, D)"""
+        Q = split_heads(self.query_proj(query), self.H)
+        return Q, split_heads(self.key_proj(key), self.G), split_heads(self.value_proj(value), self.G)
+
+    def forward(self, query, key=None, value=None, mask=None, keep=None, p=0.0):
+        """Weights (B, H, L, S) and output (B, L, E). The mask broadcasts to the weights' shape."""
+        key = query if key is None else key
+        value = key if value is None else value
+        Q, K, V = self.heads(query, key, value)
+        if self.G != self.H:
+            K, V = (x.repeat_interleave(self.H // self.G, dim=1) for x in (K, V))
+        weights, context = attention(Q, K, V, mask, keep, p)
+        return weights, self.output_proj(merge_heads(context))
+
+    def library(self):
+        """PyTorch's own layer with these weights, where G is H."""
+        layer = nn.MultiheadAttention(self.output_proj.in_features, self.H, batch_first=True)
+        three = (self.query_proj, self.key_proj, self.value_proj)
+        layer.in_proj_weight.data = torch.cat([proj.weight.data for proj in three])
+        layer.in_proj_bias.data = torch.cat([proj.bias.data for proj in three])
+        layer.out_proj.load_state_dict(self.output_proj.state_dict())
+        return layer
