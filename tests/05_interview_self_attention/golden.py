@@ -9,9 +9,8 @@ def attention_case(case, layer, X, mask, keep=None, p=0.0):
     case.add("X", X, "B L E").add("mask", mask, "B L L").add_layers(layer)
     if keep is not None:
         case.add("keep", keep, "B L L")
-        keep = keep[:, None]
-    weights, output = layer(X, mask=mask[:, None], keep=keep, p=p)
-    return case.add("weights", weights[:, 0], "B L L").add("output", output, "B L E")
+    weights, output = layer(X, mask=mask, keep=keep, p=p)
+    return case.add_attention((weights[:, 0], output), axes="B L L")
 
 
 def by_hand():
@@ -24,12 +23,10 @@ def by_hand():
     return case.only("weights", "output")
 
 
-def random_case(seed, mask, B=2, spread=2.0, p=None):
+def random_case(seed, mask, B=2, spread=2.0, p=0.0):
     case, layer, L = Case(seed), MultiHeadAttention(4), mask.shape[-1]
     X = spread * torch.randn(B, L, 4)
-    if p is None:
-        return attention_case(case, layer, X, mask)
-    return attention_case(case, layer, X, mask, dropout_mask(p, B, L, L), p)
+    return attention_case(case, layer, X, mask, dropout_mask(p, B, L, L) if p > 0 else None, p)
 
 
 def cases():

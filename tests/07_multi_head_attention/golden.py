@@ -6,56 +6,37 @@ import torch
 from golden_helpers import Case, MultiHeadAttention, chance, doubles, dropout_mask, set_linear
 from torch import nn
 
-
-def add_result(case, result):
-    return case.add("weights", result[0], "B H L L").add("output", result[1], "B L E")
+# What most cases share, with H 3 and D 4.
+torch.manual_seed(71)
+X = 3 * torch.randn(2, 5, 12)
+LAYER = MultiHeadAttention(12, 3)
 
 
 def attention_case(case, X, layer):
-    return add_result(case.add("X", X, "B L E").add_layers(layer), layer(X))
+    return case.add("X", X, "B L E").add_layers(layer).add_attention(layer(X), axes="B H L L")
 
 
 def by_hand():
     """Head 0 looks at the token itself, head 1 at the other one."""
     layer = MultiHeadAttention(4, 2)
-    set_linear(layer.query_proj, [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
+    set_linear(layer.query_proj, torch.eye(4))
     set_linear(layer.key_proj, [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 2, 0]])
     set_linear(layer.value_proj, [[1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 1, 0], [0, 0, 0, 2]])
     set_linear(layer.output_proj, [[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1]])
     return attention_case(Case(), doubles([[[1, 0, 0, 2], [0, 1, 2, 0]]]), layer)
 
 
-def batch():
-    """X and the layer that most cases share: B 2, L 5, E 12, with H 3 and D 4."""
-    return Case(71), 3 * torch.randn(2, 5, 12), MultiHeadAttention(12, 3)
-
-
-def random_mask(*shape):
-    """About a third blocked, and never the token itself."""
-    return ~chance(0.35, *shape) | torch.eye(shape[-1], dtype=torch.bool)
-
-
 def mask_case(seed, shape, axes, no_key=()):
-    """For the X and the layer of the case "batch". `no_key` indexes a query that may attend to no key."""
-    _, X, layer = batch()
-    case, mask = Case(seed), random_mask(*shape)
+    """About a third blocked, and never the token itself. `no_key` indexes a query that may attend to no key."""
+    case, mask = Case(seed), ~chance(0.35, *shape) | torch.eye(5, dtype=torch.bool)
     if no_key:
         mask[no_key] = False
-    weights = layer(X, mask=mask if mask.dim() == 4 else mask[:, None])
-    return add_result(case.add("mask", mask, axes), weights)
+    return case.add("mask", mask, axes).add_attention(LAYER(X, mask=mask), axes="B H L L")
 
 
 def dropout(seed, p):
-    """For the X and the layer of the case "batch", with the mask that PyTorch's dropout drew."""
-    _, X, layer = batch()
     case, keep = Case(seed), dropout_mask(p, 2, 3, 5, 5)
-    return add_result(case.add("keep", keep, "B H L L"), layer(X, keep=keep, p=p))
-
-
-def far_from_zero():
-    """The X of the case "batch" times 100."""
-    case, X, layer = batch()
-    return add_result(case, layer(100 * X))
+    return case.add("keep", keep, "B H L L").add_attention(LAYER(X, keep=keep, p=p), axes="B H L L")
 
 
 def wave(rows, columns, start):
@@ -73,7 +54,8 @@ def notebook():
         proj.weight.data = wave(E, E, 20000 * number) / 8
         proj.bias.data = wave(1, E, 1000 * number)[0]
     mask = torch.tensor([[True, True], [True, False]]).expand(B, H, L, L)
-    return add_result(Case().add("mask", mask, "B H L L"), layer(wave(B * L, E, 0).view(B, L, E), mask=mask))
+    result = layer(wave(B * L, E, 0).view(B, L, E), mask=mask)
+    return Case().add("mask", mask, "B H L L").add_attention(result, axes="B H L L")
 
 
 def article(seed):
@@ -86,12 +68,14 @@ def article(seed):
 def cases():
     return {
         "by_hand": by_hand(),
-        "batch": attention_case(*batch()),
+        "batch": attention_case(Case(71), X, LAYER),
+        # these use the X and the layer of "batch"
         "mask_one": mask_case(72, (1, 5, 5), "1 L L"),
         "mask_batch": mask_case(73, (2, 5, 5), "B L L", (1, 2)),
         "mask_heads": mask_case(74, (2, 3, 5, 5), "B H L L", (0, 1, 4)),
         "dropout": dropout(75, 0.3),
-        "far_from_zero": far_from_zero(),
+        "far_from_zero": Case(71).add_attention(LAYER(100 * X), axes="B H L L"),
+        # these have layers of their own
         "notebook": notebook(),
         "article": article(77),
     }

@@ -8,13 +8,9 @@ def three_inputs(B, L, S, E, spread=2.0):
     return tuple(spread * torch.randn(B, length, E) for length in (L, S, S))
 
 
-def add_result(case, result, suffix=""):
-    return case.add("output" + suffix, result[1], "B L E").add("weights" + suffix, result[0], "B H L S")
-
-
 def attention_case(case, layer, query, key, value):
     case.add_layers(layer).add("query", query, "B L E").add("key", key, "B S E").add("value", value, "B S E")
-    return add_result(case, layer(query, key, value))
+    return case.add_attention(layer(query, key, value))
 
 
 def by_hand():
@@ -37,21 +33,17 @@ def cross(seed):
     heads = chance(0.6, B, H, L, S)
     heads[0, :, 3:, :] = False  # the last two queries of the first sequence are padding
     heads[1, 1, 0, :] = False
-    batch, nothing = padding_mask([4, 6], L, S), padding_mask([3, 0], L, S)
-    for suffix, mask, axes in (
-        ("_shared", shared, "1 L S"),
-        ("_batch", batch, "B L S"),
-        ("_heads", heads, "B H L S"),
-        ("_nothing", nothing, "B L S"),
-    ):
-        result = layer(*inputs, mask if mask.dim() == 4 else mask[:, None])
-        add_result(case.add("mask" + suffix, mask, axes), result, suffix)
+    masks = {"_shared": shared, "_batch": padding_mask([4, 6], L, S), "_heads": heads}
+    masks["_nothing"] = padding_mask([3, 0], L, S)
+    for suffix, mask in masks.items():
+        axes = "B H L S" if mask.dim() == 4 else "1 L S" if len(mask) == 1 else "B L S"
+        case.add("mask" + suffix, mask, axes).add_attention(layer(*inputs, mask), suffix)
 
     torch.manual_seed(seed + 1)
     p = 0.25
     keep = dropout_mask(p, B, H, L, S)
-    add_result(case.add("keep", keep, "B H L S"), layer(*inputs, keep=keep, p=p), "_dropout")
-    add_result(case, layer(*inputs, heads, keep, p), "_masked_dropout")
+    case.add("keep", keep, "B H L S").add_attention(layer(*inputs, keep=keep, p=p), "_dropout")
+    case.add_attention(layer(*inputs, heads, keep, p), "_masked_dropout")
     return case.without("weights_shared", "weights_nothing")
 
 
@@ -62,7 +54,7 @@ def square(seed):
     mask = torch.ones(2, 4, 4, dtype=torch.bool)
     mask[0, :, 3] = mask[0, 0, 2] = False  # a key that is padding
     mask[1, 1, :3] = mask[1, 2, 0] = False
-    return add_result(case.add("mask", mask, "B L S"), layer(*inputs, mask[:, None]), "_masked")
+    return case.add("mask", mask, "B L S").add_attention(layer(*inputs, mask), "_masked")
 
 
 def notes(seed, L, S):
@@ -70,9 +62,9 @@ def notes(seed, L, S):
     case, layer, query = Case(seed), MultiHeadAttention(6, 3), 2 * torch.randn(2, L, 6)
     memory = query if S is None else 2 * torch.randn(2, S, 6)
     case.add_layers(layer).add("query", query, "B L E").add("memory", memory, "B S E")
-    add_result(case, layer(query, memory))
+    case.add_attention(layer(query, memory))
     mask = padding_mask([3, 0], L, memory.shape[1])  # the second sequence is padding only
-    return add_result(case.add("mask", mask, "B L S"), layer(query, memory, mask=mask[:, None]), "_masked")
+    return case.add("mask", mask, "B L S").add_attention(layer(query, memory, mask=mask), "_masked")
 
 
 def cases():

@@ -1,7 +1,7 @@
 """Lesson 10: from sentences to attention. Words are found here with Python's own split() and dict."""
 
 import torch
-from golden_helpers import Case, MultiHeadAttention, attention, doubles, padding_mask
+from golden_helpers import Case, MultiHeadAttention, attention, doubles, padding_mask, set_linear
 from torch import nn
 
 WORDS = ["this", "is", "an", "example", "sentence", "我", "喜欢", "玩", "游戏"]
@@ -25,22 +25,17 @@ def attend(case, ids, lengths, embedding, layer):
     """ids (L x B). Returns all weights, also those of padded queries."""
     case.add("ids", ids, "L B").add("lengths", lengths, "B")
     case.add("embedding", embedding.weight, "num E").add_layers(layer)
-    weights, output = layer(embedding(ids.T), mask=padding_mask(lengths, 1, len(ids))[:, None])
+    weights, output = layer(embedding(ids.T), mask=padding_mask(lengths, 1, len(ids)))
     case.add("output", words_only(output, lengths, 1), "B L E")
     case.add("weights", words_only(weights, lengths, 2), "B H L S")
     return weights
 
 
-def identities(*layers):
-    for layer in layers:
-        nn.init.eye_(layer.weight)
-        nn.init.zeros_(layer.bias)
-
-
 def by_hand():
     case, embedding, layer = Case(), nn.Embedding(3, 2), MultiHeadAttention(2)
     embedding.weight.data = doubles([[1, 1], [1, 0], [0, 2]])
-    identities(*layer.children())
+    for proj in layer.children():
+        set_linear(proj, torch.eye(2))
     ids = torch.tensor([[1, 2], [0, 0], [2, 0]])
     attend(case, ids, [3, 1], embedding, layer)
     return case.add("X", embedding(ids.T), "B L E")
@@ -76,7 +71,7 @@ def batch(seed):
 def article_single_head(seed):
     """Four Chinese words, embedded, one head without an output projection; and the same text without spaces."""
     case, embedding, layer = Case(seed), nn.Embedding(5, 8), MultiHeadAttention(8)
-    identities(layer.output_proj)
+    set_linear(layer.output_proj, torch.eye(8))
     numbers = {"我": 1, "喜欢": 2, "玩": 3, "游戏": 4}
     case.add("embedding", embedding.weight, "num E").add_layers(layer)
     for name, words in (("with_spaces", "我 喜欢 玩 游戏".split()), ("without_spaces", "我喜欢玩游戏")):

@@ -1,23 +1,8 @@
 """Lesson 12: the interview's multi-head attention."""
 
 import torch
-from golden_helpers import (
-    Case,
-    MultiHeadAttention,
-    causal_mask,
-    chance,
-    doubles,
-    dropout_mask,
-    padding_mask,
-    set_linear,
-)
-
-
-def check_library(layer, X, mask, output):
-    """PyTorch's own layer gives the same; for a query without keys it gives NaN, or did."""
-    blocked = ~mask.expand(X.shape[0], layer.H, -1, -1).flatten(0, 1)
-    expected = layer.library()(X, X, X, attn_mask=blocked)[0]
-    assert torch.allclose(torch.where(expected.isnan(), output, expected), output)
+from golden_helpers import Case, MultiHeadAttention, causal_mask, chance, doubles, dropout_mask, padding_mask
+from golden_helpers import set_linear
 
 
 def attention_case(case, layer, X, mask, keep=None, p=0.0):
@@ -27,28 +12,27 @@ def attention_case(case, layer, X, mask, keep=None, p=0.0):
         case.add("keep", keep, "B H L L")
     weights, output = layer(X, mask=mask, keep=keep, p=p)
     if keep is None:
-        check_library(layer, X, mask, output)
-    return case.add("weights", weights, "B H L L").add("output", output, "B L E")
+        # PyTorch's own layer gives the same; for a query without keys it gives NaN, or did.
+        blocked = ~mask.expand(weights.shape).flatten(0, 1)
+        expected = layer.library()(X, X, X, attn_mask=blocked)[0]
+        assert torch.allclose(torch.where(expected.isnan(), output, expected), output)
+    return case.add_attention((weights, output), axes="B H L L")
 
 
 def by_hand():
     layer = MultiHeadAttention(4, 2)
-    identity = torch.eye(4).tolist()
-    set_linear(layer.query_proj, identity)
+    set_linear(layer.query_proj, torch.eye(4))
     set_linear(layer.key_proj, [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])
-    set_linear(layer.value_proj, identity)
-    set_linear(layer.output_proj, identity, [0, 0, 0, 1])
-    X = doubles([[[1, 0, 2, 0], [0, 1, 0, 2]]])
-    case = attention_case(Case(), layer, X, torch.ones(1, 1, 2, 2, dtype=torch.bool))
-    return case.only("weights", "output")
+    set_linear(layer.value_proj, torch.eye(4))
+    set_linear(layer.output_proj, torch.eye(4), [0, 0, 0, 1])
+    mask = torch.ones(1, 1, 2, 2, dtype=torch.bool)
+    return attention_case(Case(), layer, doubles([[[1, 0, 2, 0], [0, 1, 0, 2]]]), mask).only("weights", "output")
 
 
-def random_case(seed, mask, spread=2.0, p=None):
+def random_case(seed, mask, spread=2.0, p=0.0):
     case, layer, L = Case(seed), MultiHeadAttention(6, 3), mask.shape[-1]
     X = spread * torch.randn(2, L, 6)
-    if p is None:
-        return attention_case(case, layer, X, mask)
-    return attention_case(case, layer, X, mask, dropout_mask(p, 2, 3, L, L), p)
+    return attention_case(case, layer, X, mask, dropout_mask(p, 2, 3, L, L) if p > 0 else None, p)
 
 
 def unmasked(seed):

@@ -3,28 +3,14 @@
 import math
 
 import torch
-from golden_helpers import Case, attention, causal_mask, doubles, merge_heads, padding_mask, set_linear, split_heads
-from torch import nn
-
-
-def self_attention_case(case, X, layers):
-    """13.1 slow_training"""
-    case.add("X", X, "B L E")
-    for name, layer in zip(("query_proj", "key_proj", "value_proj"), layers):
-        case.add_linear(name, layer)
-    return case.add("output", attention(*(layer(X) for layer in layers))[1], "B L E")
-
-
-def self_attention_by_hand():
-    layers = [nn.Linear(2, 2, bias=False) for _ in range(3)]
-    for layer, weight in zip(layers, ([[1, 1], [0, 1]], [[1, 2], [1, 0]], [[2, 0], [0, 1]])):
-        set_linear(layer, weight)
-    return self_attention_case(Case(), doubles([[[1, 0], [0, 2]]]), layers)
+from golden_helpers import Case, attention, causal_mask, doubles, merge_heads, padding_mask, self_attention_by_hand
+from golden_helpers import self_attention_case, split_heads, three_projections
 
 
 def self_attention(seed):
-    case, layers = Case(seed), [nn.Linear(4, 4) for _ in range(3)]
-    return self_attention_case(case, 3 * torch.randn(2, 5, 4), layers)
+    """13.1 slow_training"""
+    case, layers = Case(seed), three_projections(4, bias=True)
+    return self_attention_case(case, 3 * torch.randn(2, 5, 4), layers).without("weights")
 
 
 def causal_case(case, Q, K):
@@ -73,38 +59,26 @@ def merge_case(case, weights, V, H):
 
 def cases():
     randn = torch.randn
+    cross = doubles([[[1, 2]]]), doubles([[[0, 1], [2, 0]]]), doubles([[[1, 0], [3, 4]]])
+    padded = doubles([[[1]], [[2]]]), doubles([[[1], [3]], [[0], [1]]]), doubles([[[1, 2], [5, 0]], [[4, 4], [6, 8]]])
+    sharp = doubles([[[2, 0, 0, 0], [1, 1, 1, 1]]]), doubles([[[1, 0, 0, 1], [1, 1, 1, 1]]])
+    equal = doubles([[[1, 1, 1, 1], [1, -1, 2, 0]]]), doubles([[[0.6, 0.7, 0, 0], [0.5, 0.5, 0.5, 0.5]]])
+    mixed = doubles([[[1, 0], [0, 1]], [[0.5, 0.5], [0, 1]]]), doubles([[[1, 2], [3, 4]], [[5, 6], [7, 8]]])
     return {
-        "self_attention_by_hand": self_attention_by_hand(),
+        "self_attention_by_hand": self_attention_by_hand().without("weights"),
         "self_attention": self_attention(131),
-        "causal_by_hand": causal_case(
-            Case(), doubles([[[2, 0, 0, 0], [1, 1, 1, 1]]]), doubles([[[1, 0, 0, 1], [1, 1, 1, 1]]])
-        ),
+        "causal_by_hand": causal_case(Case(), *sharp),
         "causal": causal_case(Case(132), randn(2, 3, 5), randn(2, 6, 5)),
         "wide": causal_case(Case(133), randn(1, 2, 64), randn(1, 3, 64)),
-        "scores_by_hand": scores_case(
-            Case(), doubles([[[1, 1, 1, 1], [1, -1, 2, 0]]]), doubles([[[0.6, 0.7, 0, 0], [0.5, 0.5, 0.5, 0.5]]])
-        ),
+        "scores_by_hand": scores_case(Case(), *equal),
         "scores": scores_case(Case(134), 2 * randn(2, 3, 5), 2 * randn(2, 4, 5)),
         "cancelling": cancelling(140),
-        "cross_by_hand": cross_case(
-            Case(), doubles([[[1, 2]]]), doubles([[[0, 1], [2, 0]]]), doubles([[[1, 0], [3, 4]]]), 2
-        ),
+        "cross_by_hand": cross_case(Case(), *cross, 2),
         "more_keys": cross_case(Case(135), randn(2, 3, 6), randn(2, 5, 6), randn(2, 5, 6), 3),
         "fewer_keys": cross_case(Case(136), randn(2, 5, 6), randn(2, 4, 6), randn(2, 4, 6), 3),
-        "padded_by_hand": padded_case(
-            Case(),
-            doubles([[[1]], [[2]]]),
-            doubles([[[1], [3]], [[0], [1]]]),
-            doubles([[[1, 2], [5, 0]], [[4, 4], [6, 8]]]),
-            [1, 0],
-        ),
+        "padded_by_hand": padded_case(Case(), *padded, [1, 0]),
         "padded": padded_case(Case(137), randn(3, 2, 5), randn(3, 4, 5), randn(3, 4, 6), [3, 0, 0]),
         "nan_comes_in": nan_comes_in(138),
-        "merge_by_hand": merge_case(
-            Case(),
-            doubles([[[1, 0], [0, 1]], [[0.5, 0.5], [0, 1]]]),
-            doubles([[[1, 2], [3, 4]], [[5, 6], [7, 8]]]),
-            2,
-        ),
+        "merge_by_hand": merge_case(Case(), *mixed, 2),
         "merge": merge_case(Case(139), torch.softmax(randn(6, 4, 5), dim=-1), randn(6, 5, 7), 3),
     }

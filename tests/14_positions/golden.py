@@ -46,9 +46,8 @@ def permute(w, heads):
 def add_conversion(case, weight, bias, heads):
     """weight is (out, in) as in PyTorch; the converted one is (in, out), as Linear has it."""
     case.add("proj.weight", weight, "out in").add("proj.bias", bias, "out")
-    return case.add("converted.weight", permute(weight, heads).T, "in out").add(
-        "converted.bias", permute(bias, heads), "out"
-    )
+    case.add("converted.weight", permute(weight, heads).T, "in out")
+    return case.add("converted.bias", permute(bias, heads), "out")
 
 
 def slopes_of(heads):
@@ -78,11 +77,6 @@ def by_hand():
     return add_conversion(case, weight, 1000 + weight[:, 0], 2)
 
 
-def positions():
-    case = Case().add("positions", sinusoid(turns(5, 6)), "L E")
-    return case.add("later", sinusoid(turns(5, 6, 7)), "L E").add("far", sinusoid(turns(3, 8, 100000)), "L E")
-
-
 def rope(seed):
     case, X = Case(seed), torch.randn(2, 2, 5, 6)
     add_rope(add_rope(case.add("X", X, "B H L D"), X), X, "_later", first=7)
@@ -92,22 +86,14 @@ def rope(seed):
     return case
 
 
-def conversion(seed, out, width, heads):
-    return add_conversion(Case(seed), torch.randn(out, width), torch.randn(out), heads)
-
-
-def alibi():
-    case = add_slopes(Case(), 1, 2, 3, 4, 5, 6, 8, 12, 16)
-    add_bias(add_bias(case, 6, 4, 5), 2, 5, 3, "_more_queries")
-    return add_bias(case, 3, 4, 4, "_square")
-
-
 def cases():
+    positions = Case().add("positions", sinusoid(turns(5, 6)), "L E").add("later", sinusoid(turns(5, 6, 7)), "L E")
+    alibi = add_bias(add_slopes(Case(), 1, 2, 3, 4, 5, 6, 8, 12, 16), 6, 4, 5)
     return {
         "by_hand": by_hand(),
-        "sinusoid": positions(),
+        "sinusoid": positions.add("far", sinusoid(turns(3, 8, 100000)), "L E"),
         "rope": rope(141),
-        "conversion": conversion(142, 18, 5, 3),
-        "conversion_square": conversion(143, 12, 12, 2),
-        "alibi": alibi(),
+        "conversion": add_conversion(Case(142), torch.randn(18, 5), torch.randn(18), 3),
+        "conversion_square": add_conversion(Case(143), torch.randn(12, 12), torch.randn(12), 2),
+        "alibi": add_bias(add_bias(alibi, 2, 5, 3, "_more_queries"), 3, 4, 4, "_square"),
     }

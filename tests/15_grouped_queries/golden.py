@@ -15,15 +15,11 @@ def by_groups(layer, X):
     return weights.flatten(1, 2), layer.output_proj(merge_heads(context.flatten(1, 2)))
 
 
-def add_result(case, result, suffix=""):
-    return case.add("weights" + suffix, result[0], "B H L S").add("output" + suffix, result[1], "B L E")
-
-
 def attention_case(case, layer, X):
     result = layer(X)
     for ours, papers in zip(result, by_groups(layer, X)):
         assert torch.allclose(ours, papers, rtol=0, atol=1e-12)
-    return add_result(case.add_layers(layer).add("X", X, "B L E"), result)
+    return case.add_layers(layer).add("X", X, "B L E").add_attention(result)
 
 
 def by_hand():
@@ -49,9 +45,9 @@ def batch(seed):
     padding[0, :, 4:] = padding[1, :, 2:] = False
     heads = chance(0.6, B, H, L, L)
     heads[1, 1, 0, :] = heads[0, 4, 3, :] = False  # a query that may attend to no key
-    for suffix, mask, axes in (("_shared", shared, "1 L S"), ("_batch", padding, "B L S"), ("_heads", heads, "B H L S")):
-        result = layer(X, mask=mask if mask.dim() == 4 else mask[:, None])
-        add_result(case.add("mask" + suffix, mask, axes), result, suffix)
+    case.add("mask_shared", shared, "1 L S").add("mask_batch", padding, "B L S").add("mask_heads", heads, "B H L S")
+    for suffix, mask in (("_shared", shared), ("_batch", padding), ("_heads", heads)):
+        case.add_attention(layer(X, mask=mask), suffix)
     return case.without("weights_shared", "weights_batch")
 
 
@@ -60,7 +56,7 @@ def multi_head(seed):
     case, layer = Case(seed), MultiHeadAttention(12, 3)
     library, X = layer.library(), 2 * torch.randn(2, 5, 12)
     output, weights = library(X, X, X, average_attn_weights=False)
-    return add_result(case.add_layers(layer).add("X", X, "B L E"), (weights, output))
+    return case.add_layers(layer).add("X", X, "B L E").add_attention((weights, output))
 
 
 def pooled(seed):

@@ -42,6 +42,13 @@ def decode_case(case, layer, prompt, new, lengths=None):
     return case.add("prefilled", causal(layer, prompt), "B L E")
 
 
+def random_case(seed, sizes, spread, lengths, lengths_of_prompts=None):
+    """sizes: E and H; lengths: B, L of the prompt and the number of new tokens"""
+    case, layer, (B, L, tokens) = Case(seed), MultiHeadAttention(*sizes), lengths
+    prompt, new = (spread * torch.randn(B, length, sizes[0]) for length in (L, tokens))
+    return decode_case(case, layer, prompt, new, lengths_of_prompts)
+
+
 def by_hand():
     layer = MultiHeadAttention(2)
     set_linear(layer.query_proj, [[1, 1], [0, 1]])
@@ -58,13 +65,6 @@ def equal_lengths(seed):
     return decode_case(case.add("before", before, "B K E"), layer, prompt, new)
 
 
-def ragged(seed):
-    """Prompts of three lengths, with something in the rows that are padding."""
-    case, layer = Case(seed), MultiHeadAttention(10, 2)
-    prompt, new = (2 * torch.randn(3, length, 10) for length in (6, 4))
-    return decode_case(case, layer, prompt, new, [4, 6, 1]).without("prefilled")
-
-
 def all_padded(seed):
     """Prompts that are all shorter than the padded rows: of what prefill gives, the rows that are tokens."""
     case, layer, prompt = Case(seed), MultiHeadAttention(12, 3), 2 * torch.randn(2, 7, 12)
@@ -77,19 +77,14 @@ def from_nothing(seed):
     return case.add_layers(layer).add("new", new, "B tokens E").add("decoded", causal(layer, new), "B tokens E")
 
 
-def far_from_zero(seed):
-    case, layer = Case(seed), MultiHeadAttention(6, 3)
-    prompt, new = (200 * torch.randn(2, length, 6) for length in (5, 4))
-    return decode_case(case, layer, prompt, new)
-
-
 def cases():
     return {
         "cache": cache(161),
         "by_hand": by_hand(),
         "equal_lengths": equal_lengths(162),
-        "ragged": ragged(163),
+        # prompts of three lengths, with something in the rows that are padding
+        "ragged": random_case(163, (10, 2), 2, (3, 6, 4), [4, 6, 1]).without("prefilled"),
         "all_padded": all_padded(166),
         "from_nothing": from_nothing(164),
-        "far_from_zero": far_from_zero(165),
+        "far_from_zero": random_case(165, (6, 3), 200, (2, 5, 4)),
     }

@@ -1,7 +1,7 @@
 """Lesson 17: the sliding window and its sinks, as a mask and as attention."""
 
 import torch
-from golden_helpers import Case, attention, doubles, random_attention
+from golden_helpers import Case, doubles, qkv_case, random_attention
 
 
 def window_mask(L, S, window, sinks=0):
@@ -17,8 +17,8 @@ def mask_case(*sizes):
 
 
 def attention_case(case, Q, K, V, window, sinks=0):
-    output = attention(Q, K, V, window_mask(Q.shape[1], K.shape[1], window, sinks))[1]
-    return case.add("Q", Q, "N L D").add("K", K, "N S D").add("V", V, "N S Dv").add("output", output, "N L Dv")
+    mask = window_mask(Q.shape[1], K.shape[1], window, sinks)
+    return qkv_case(case, Q, K, V, mask[None]).without("mask")
 
 
 def by_hand():

@@ -3,7 +3,7 @@
 import math
 
 import torch
-from golden_helpers import INF, Case, attention, chance, doubles, random_attention, safe_softmax
+from golden_helpers import INF, Case, chance, doubles, part_of, qkv_case, random_attention, safe_softmax
 
 
 def steps():
@@ -32,40 +32,39 @@ def scores_of(Q, K, mask=None):
     return scores if mask is None else scores.masked_fill(~mask, -INF)
 
 
-def part_of(scores, V):
-    """Output, maximum and sum as one matrix (L, Dv + 2)."""
-    maximum = scores.max(dim=-1, keepdim=True).values
-    exponentials = torch.nan_to_num(torch.exp(scores - maximum), nan=0.0)
-    return torch.cat((exponentials @ V, maximum, exponentials.sum(dim=-1, keepdim=True)), dim=-1)
-
-
 def partial_case(case, Q, K, V, mask=None):
-    case.add("Q", Q, "L D").add("K", K, "S D").add("V", V, "S Dv")
+    """Q (1 L D), K (1 S D), V (1 S Dv)"""
+    case.add("Q", Q[0], "L D").add("K", K[0], "S D").add("V", V[0], "S Dv")
     if mask is not None:
         case.add("mask", mask[None], "1 L S")
-    return case.add("part", part_of(scores_of(Q, K, mask), V), "L Dv+2")
+    return case.add("part", part_of(scores_of(Q[0], K[0], mask), V[0]), "L Dv+2")
 
 
-def add_merge(case, Q, K, V, cut, mask=None):
+def merge_case(case, scores, V, cut):
     """The keys before `cut` are a, the others b. Merged they are the attention over all of them."""
-    scores = scores_of(Q, K, mask)
     case.add("a", part_of(scores[:, :cut], V[:cut]), "L Dv+2").add("b", part_of(scores[:, cut:], V[cut:]), "L Dv+2")
     return case.add("merged", part_of(scores, V), "L Dv+2")
 
 
-def finish_case(case, Q, K, V, mask):
-    scores = scores_of(Q, K, mask)
-    case.add("part", part_of(scores, V), "L Dv+2").add("finished", safe_softmax(scores) @ V, "L Dv")
+def by_hand():
+    """K so that Q K^T / sqrt(D) is the first three columns of Q."""
+    scores, V = doubles([[1, 3, 2], [1, 0, 4]]), doubles([[1, 0], [0, 2], [4, 4]])
+    output, maximum, total = part_of(scores, V).split((2, 1, 1), dim=1)
+    case = merge_case(Case(), scores, V, 2).add("output", output / total, "L Dv")
+    return case.add("log_sum_exp", maximum + torch.log(total), "L 1")
+
+
+def finish(seed, scores, V):
+    case = Case(seed).add("part", part_of(scores, V), "L Dv+2").add("finished", safe_softmax(scores) @ V, "L Dv")
     return case.add("log_sum_exp", torch.logsumexp(scores, dim=-1, keepdim=True), "L 1")
 
 
-def attention_case(case, Q, K, V, mask=None):
-    """Q (N L D), K (N S D), V (N S Dv), mask (M L S)"""
-    case.add("Q", Q, "N L D").add("K", K, "N S D").add("V", V, "N S Dv")
-    if mask is not None:
-        case.add("mask", mask, "M L S")
-        mask = mask.repeat_interleave(len(Q) // len(mask), dim=0)
-    return case.add("output", attention(Q, K, V, mask)[1], "N L Dv")
+def masked_attention(seed, masks):
+    """B = 2, H = 3. The mask blocks the first block of a query, a middle one, the last one, and all of them."""
+    case, tensors, mask = Case(seed), random_attention(6, 4, 8, 3, 5), chance(0.6, 2, 4, 8)
+    mask[0, 1, :3] = mask[0, 2, 3:6] = mask[1, 0, 6:] = mask[1, 3] = False
+    mask[0, 1, 4] = mask[0, 2, 7] = mask[0, 2, 1] = mask[1, 0, 2] = True
+    return qkv_case(case, *tensors, mask[:masks])
 
 
 def near(score, N, L, S, D, Dv):
@@ -76,39 +75,22 @@ def near(score, N, L, S, D, Dv):
     return Q, K, V
 
 
-def sorted_keys(first, last):
+def sorted_case(seed, order):
     """Scores that rise, or fall, from key to key."""
-    Q, K, V = random_attention(2, 4, 7, 3, 5)
+    case, (Q, K, V) = Case(seed), random_attention(2, 4, 7, 3, 5)
     Q[..., 0] = Q[..., 0].abs() + 1
-    K[..., 0] = torch.linspace(0, 60, 7) if last > first else torch.linspace(0, 60, 7).flip(0)
-    return Q, K, V
-
-
-def one(tensors):
-    """(1, rows, columns) -> (rows, columns)"""
-    return (x[0] for x in tensors)
-
-
-def by_hand():
-    """K so that Q K^T / sqrt(D) is the first three columns of Q."""
-    Q, K = doubles([[1, 3, 2, 0], [1, 0, 4, 1]]), 2 * torch.eye(3, 4)
-    V = doubles([[1, 0], [0, 2], [4, 4]])
-    case, merged = add_merge(Case(), Q, K, V, 2), part_of(scores_of(Q, K), V)
-    output, maximum, total = merged[:, :-2], merged[:, -2:-1], merged[:, -1:]
-    return case.add("output", output / total, "L Dv").add("log_sum_exp", maximum + torch.log(total), "L 1")
-
-
-def masked_attention():
-    case, tensors, mask = Case(190), random_attention(6, 4, 8, 3, 5), chance(0.6, 2, 4, 8)  # B = 2, H = 3
-    mask[0, 1, :3] = False  # the first block of a query, a middle one, the last one, and all of them
-    mask[0, 2, 3:6] = mask[1, 0, 6:] = mask[1, 3] = False
-    mask[0, 1, 4] = mask[0, 2, 7] = mask[0, 2, 1] = mask[1, 0, 2] = True
-    return case, tensors, mask
+    K[..., 0] = order
+    return qkv_case(case, Q, K, V)
 
 
 def cases():
-    blocked = doubles([-INF, -INF, 1.0, -INF, 2.5, 0.5, -INF])
-    made = {
+    blocked, order = doubles([-INF, -INF, 1.0, -INF, 2.5, 0.5, -INF]), torch.linspace(0, 60, 7)
+    part_mask = doubles([[1, 0, 1, 1, 0, 1], [0, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [1, 1, 1, 0, 1, 1]]) != 0
+    # Query 0 sees keys in b only, query 1 in a only, query 2 nowhere.
+    merge_mask = doubles([[0, 0, 0, 0, 1, 0, 1], [1, 1, 0, 1, 0, 0, 0], [0] * 7, [1, 0, 1, 1, 0, 1, 1]]) != 0
+    torch.manual_seed(198)
+    Q, K, V = (x[0] for x in random_attention(1, 4, 7, 3, 5))
+    return {
         "steps": steps(),
         "running_by_hand": running_case(Case(), doubles([1, 3, 2])).only("running"),
         "running": running_case(Case(181), 2 * torch.randn(8)),
@@ -122,26 +104,18 @@ def cases():
         "row_far_above": row_case(Case(183), 1e4 + 3 * torch.randn(7)),
         "row_far_below": row_case(Case(184), -1e4 + torch.randn(7)),
         "by_hand": by_hand(),
+        "partial": partial_case(Case(185), *random_attention(1, 4, 6, 3, 5)),
+        "partial_masked": partial_case(Case(185), *random_attention(1, 4, 6, 3, 5), part_mask),
+        "partial_far_below": partial_case(Case(186), *near(-1e4, 1, 4, 6, 3, 5)),
+        "partial_far_above": partial_case(Case(187), *near(1e4, 1, 4, 6, 3, 5)),
+        "merge": merge_case(Case(198), scores_of(Q, K), V, 4),
+        "merge_blocked": merge_case(Case(198), scores_of(Q, K, merge_mask), V, 4),
+        "finish": finish(198, scores_of(Q, K, merge_mask), V),
+        "attention": qkv_case(Case(189), *random_attention(2, 5, 7, 4, 3)),
+        "attention_masked": masked_attention(190, masks=2),
+        "attention_shared_mask": masked_attention(190, masks=1),
+        "attention_rising": sorted_case(191, order),
+        "attention_falling": sorted_case(192, order.flip(0)),
+        "attention_far_above": qkv_case(Case(193), *near(1e4, 2, 4, 7, 3, 5)),
+        "attention_far_below": qkv_case(Case(194), *near(-1e4, 2, 4, 7, 3, 5)),
     }
-    mask = doubles([[1, 0, 1, 1, 0, 1], [0, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [1, 1, 1, 0, 1, 1]]) != 0
-    made["partial"] = partial_case(Case(185), *one(random_attention(1, 4, 6, 3, 5)))
-    made["partial_masked"] = partial_case(Case(185), *one(random_attention(1, 4, 6, 3, 5)), mask)
-    made["partial_far_below"] = partial_case(Case(186), *one(near(-1e4, 1, 4, 6, 3, 5)))
-    made["partial_far_above"] = partial_case(Case(187), *one(near(1e4, 1, 4, 6, 3, 5)))
-
-    # Query 0 sees keys in b only, query 1 in a only, query 2 nowhere.
-    mask = doubles([[0, 0, 0, 0, 1, 0, 1], [1, 1, 0, 1, 0, 0, 0], [0] * 7, [1, 0, 1, 1, 0, 1, 1]]) != 0
-    made["merge"] = add_merge(Case(198), *one(random_attention(1, 4, 7, 3, 5)), 4)
-    made["merge_blocked"] = add_merge(Case(198), *one(random_attention(1, 4, 7, 3, 5)), 4, mask)
-    made["finish"] = finish_case(Case(198), *one(random_attention(1, 4, 7, 3, 5)), mask)
-
-    made["attention"] = attention_case(Case(189), *random_attention(2, 5, 7, 4, 3))
-    case, tensors, mask = masked_attention()
-    made["attention_masked"] = attention_case(case, *tensors, mask)
-    case, tensors, mask = masked_attention()
-    made["attention_shared_mask"] = attention_case(case, *tensors, mask[:1])
-    made["attention_rising"] = attention_case(Case(191), *sorted_keys(0, 60))
-    made["attention_falling"] = attention_case(Case(192), *sorted_keys(60, 0))
-    made["attention_far_above"] = attention_case(Case(193), *near(1e4, 2, 4, 7, 3, 5))
-    made["attention_far_below"] = attention_case(Case(194), *near(-1e4, 2, 4, 7, 3, 5))
-    return made

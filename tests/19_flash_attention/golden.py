@@ -5,7 +5,7 @@ definition over whole rows.
 import math
 
 import torch
-from golden_helpers import INF, Case, doubles, safe_softmax
+from golden_helpers import INF, Case, doubles, part_of, safe_softmax
 
 
 def floats(spread, *shape):
@@ -33,12 +33,10 @@ def visible_case(L, S, key_length, causal):
     return Case().add("sizes", [L, S, key_length, int(causal)], "4").add("visible", counts, "L")
 
 
-def part_of(Q, K, V, seen_keys):
-    """Output, maximum and sum as one matrix (Lb, Dv + 2), where query i sees the first seen_keys[i] keys."""
-    scores = (Q @ K.T / math.sqrt(Q.shape[1])).masked_fill(torch.arange(len(K)) >= seen_keys.unsqueeze(1), -INF)
-    maximum = scores.max(dim=1, keepdim=True).values
-    exponentials = torch.nan_to_num(torch.exp(scores - maximum), nan=0.0)
-    return torch.cat((exponentials @ V, maximum, exponentials.sum(dim=1, keepdim=True)), dim=1)
+def seen_part(Q, K, V, seen_keys):
+    """Query i sees the first seen_keys[i] keys."""
+    scores = Q @ K.T / math.sqrt(Q.shape[1])
+    return part_of(scores.masked_fill(torch.arange(len(K)) >= seen_keys.unsqueeze(1), -INF), V)
 
 
 def block_case(case, Q, K, V, seen_keys, cut):
@@ -46,11 +44,11 @@ def block_case(case, Q, K, V, seen_keys, cut):
     seen_keys = torch.tensor(seen_keys)
     before = torch.tensor([0.0] * V.shape[1] + [-INF, 0.0]).expand(len(Q), -1)
     if cut > 0:
-        before = part_of(Q, K[:cut], V[:cut], seen_keys)
+        before = seen_part(Q, K[:cut], V[:cut], seen_keys)
     case.add("Q", Q, "Lb D").add("K", K[cut:], "Sb D").add("V", V[cut:], "Sb Dv")
     case.add("visible", (seen_keys - cut).clamp(min=0), "Lb")
     case.add("seen", before.float().double(), "Lb Dv+2")  # float32, as the lesson gets it
-    return case.add("after", part_of(Q, K, V, seen_keys), "Lb Dv+2")
+    return case.add("after", seen_part(Q, K, V, seen_keys), "Lb Dv+2")
 
 
 def random_block(K_rows, seen_keys, cut):

@@ -49,6 +49,10 @@ class Case:
             self.add_linear(prefix + name, layer)
         return self
 
+    def add_attention(self, result, suffix="", axes="B H L S"):
+        """result: weights and output"""
+        return self.add("weights" + suffix, result[0], axes).add("output" + suffix, result[1], "B L E")
+
     def only(self, *names):
         """Keeps these: a check by hand has its inputs in its own code."""
         self.arrays = {name: self.arrays[name] for name in names}
@@ -90,7 +94,7 @@ def causal_mask(L, S=None):
 
 def set_linear(layer, weight, bias=None):
     """Sets the weight (in x out) as the chapters print it, and the bias, by default zeros."""
-    layer.weight.data = doubles(weight).T.contiguous()
+    layer.weight.data = torch.as_tensor(weight, dtype=torch.float64).T.contiguous()
     if layer.bias is not None:
         layer.bias.data = torch.zeros(layer.out_features) if bias is None else doubles(bias)
     return layer
@@ -113,9 +117,43 @@ def attention(Q, K, V, mask=None, keep=None, p=0.0):
     return weights, weights @ V
 
 
+def three_projections(dim, bias=False):
+    return nn.ModuleDict({name: nn.Linear(dim, dim, bias=bias) for name in ("query_proj", "key_proj", "value_proj")})
+
+
+def self_attention_case(case, X, projections):
+    """One head, without a mask."""
+    case.add("X", X, "B L E").add_layers(projections)
+    return case.add_attention(attention(*(proj(X) for proj in projections.values())), axes="B L L")
+
+
+def self_attention_by_hand():
+    """The numbers of lesson 01."""
+    projections = three_projections(2)
+    for proj, weight in zip(projections.values(), ([[1, 1], [0, 1]], [[1, 2], [1, 0]], [[2, 0], [0, 1]])):
+        set_linear(proj, weight)
+    return self_attention_case(Case(), doubles([[[1, 0], [0, 2]]]), projections)
+
+
 def random_attention(N, L, S, D, Dv, spread=1.5):
     """Q (N, L, D), K (N, S, D), V (N, S, Dv)"""
     return spread * torch.randn(N, L, D), spread * torch.randn(N, S, D), torch.randn(N, S, Dv)
+
+
+def qkv_case(case, Q, K, V, mask=None):
+    """Q (N, L, D), K (N, S, D), V (N, S, Dv); each slice of the mask (M, L, S) is for N / M neighbouring ones."""
+    case.add("Q", Q, "N L D").add("K", K, "N S D").add("V", V, "N S Dv")
+    if mask is not None:
+        case.add("mask", mask, "M L S")
+        mask = mask.repeat_interleave(len(Q) // len(mask), dim=0)
+    return case.add("output", attention(Q, K, V, mask)[1], "N L Dv")
+
+
+def part_of(scores, V):
+    """Attention before the division, as one matrix (L, Dv + 2): output, maximum and sum."""
+    maximum = scores.max(dim=-1, keepdim=True).values
+    exponentials = torch.nan_to_num(torch.exp(scores - maximum), nan=0.0)
+    return torch.cat((exponentials @ V, maximum, exponentials.sum(dim=-1, keepdim=True)), dim=-1)
 
 
 def split_heads(x, H):
@@ -145,7 +183,8 @@ class MultiHeadAttention(nn.Module):
         return Q, split_heads(self.key_proj(key), self.G), split_heads(self.value_proj(value), self.G)
 
     def forward(self, query, key=None, value=None, mask=None, keep=None, p=0.0):
-        """Weights (B, H, L, S) and output (B, L, E). The mask broadcasts to the weights' shape."""
+        """Weights (B, H, L, S) and output (B, L, E). mask and keep broadcast to (B, L, S) or (B, H, L, S)."""
+        mask, keep = (x[:, None] if x is not None and x.dim() == 3 else x for x in (mask, keep))
         key = query if key is None else key
         value = key if value is None else value
         Q, K, V = self.heads(query, key, value)
