@@ -13,12 +13,10 @@ def column_batch(sentences, length):
     return torch.tensor([row + [0] * (length - len(row)) for row in rows]).T
 
 
-def words_only(x, lengths, dim):
-    """Zeros for the queries that are padding, which may be anything. Queries are axis `dim`."""
-    x = x.detach().transpose(1, dim).clone()
-    for b, length in enumerate(lengths):
-        x[b, length:] = 0
-    return x.transpose(1, dim)
+def words_only(x, lengths):
+    """Zeros for the queries that are padding, which may be anything: x (B, L, E) or (B, H, L, S)."""
+    words = padding_mask(lengths, 1, x.shape[-2]).transpose(1, 2)  # (B, L, 1)
+    return x.masked_fill(~(words if x.dim() == 3 else words[:, None]), 0)
 
 
 def attend(case, ids, lengths, embedding, layer):
@@ -26,8 +24,8 @@ def attend(case, ids, lengths, embedding, layer):
     case.add("ids", ids, "L B").add("lengths", lengths, "B")
     case.add("embedding", embedding.weight, "num E").add_layers(layer)
     weights, output = layer(embedding(ids.T), mask=padding_mask(lengths, 1, len(ids)))
-    case.add("output", words_only(output, lengths, 1), "B L E")
-    case.add("weights", words_only(weights, lengths, 2), "B H L S")
+    case.add("output", words_only(output, lengths), "B L E")
+    case.add("weights", words_only(weights, lengths), "B H L S")
     return weights
 
 

@@ -5,6 +5,7 @@ Decoding gives what the causal forward of each whole sequence gives, without any
 
 import torch
 from golden_helpers import Case, MultiHeadAttention, causal_mask, doubles, set_linear
+from torch.nn.utils.rnn import pad_sequence
 
 
 def causal(layer, X):
@@ -22,11 +23,8 @@ def cache(seed):
             keys[b].append(K[b, :, :length])
             values[b].append(V[b, :, :length])
     for name, parts in (("keys", keys), ("values", values)):
-        rows = torch.zeros(B, H, 7, D)  # the longest sequence has 5 + 1 + 1
-        for b in range(B):
-            kept = torch.cat(parts[b], dim=1)
-            rows[b, :, : kept.shape[1]] = kept
-        case.add(name, rows, "B H S D")
+        rows = [torch.cat(sequence, dim=1).transpose(0, 1) for sequence in parts]  # (S, H, D) each
+        case.add(name, pad_sequence(rows, batch_first=True).transpose(1, 2), "B H S D")
     return case
 
 
@@ -42,11 +40,10 @@ def decode_case(case, layer, prompt, new, lengths=None):
     return case.add("prefilled", causal(layer, prompt), "B L E")
 
 
-def random_case(seed, sizes, spread, lengths, lengths_of_prompts=None):
-    """sizes: E and H; lengths: B, L of the prompt and the number of new tokens"""
-    case, layer, (B, L, tokens) = Case(seed), MultiHeadAttention(*sizes), lengths
-    prompt, new = (spread * torch.randn(B, length, sizes[0]) for length in (L, tokens))
-    return decode_case(case, layer, prompt, new, lengths_of_prompts)
+def random_case(seed, B, L, tokens, E, H, lengths=None, spread=2):
+    case, layer = Case(seed), MultiHeadAttention(E, H)
+    prompt, new = spread * torch.randn(B, L, E), spread * torch.randn(B, tokens, E)
+    return decode_case(case, layer, prompt, new, lengths)
 
 
 def by_hand():
@@ -83,8 +80,8 @@ def cases():
         "by_hand": by_hand(),
         "equal_lengths": equal_lengths(162),
         # prompts of three lengths, with something in the rows that are padding
-        "ragged": random_case(163, (10, 2), 2, (3, 6, 4), [4, 6, 1]).without("prefilled"),
+        "ragged": random_case(163, 3, 6, 4, 10, 2, [4, 6, 1]).without("prefilled"),
         "all_padded": all_padded(166),
         "from_nothing": from_nothing(164),
-        "far_from_zero": random_case(165, (6, 3), 200, (2, 5, 4)),
+        "far_from_zero": random_case(165, 2, 5, 4, 6, 3, spread=200),
     }
