@@ -3,30 +3,35 @@
 #include <armadillo>
 #include <vector>
 
-#include "attend.hpp"
 #include "attn/linear.hpp"
 #include "kernels.hpp"
 #include "panels.hpp"
+#include "query_group.hpp"
+#include "tasks.hpp"
 #include "usable_kernels.hpp"
 
 namespace attn::fast {
 
-/// The weights of a Linear in float, in the order in which project() reads them. Its columns are cut into blocks of
-/// `block` columns, and each block into tiles; the tile that begins at column c begins at float c · inputs.
+/// The weights of a Linear in float, in the order in which project() reads them. Its columns are cut into bands, one
+/// per head, and each band into tiles; the weights of the tile that begins at column c begin at float c · inputs.
 class PackedLinear {
  public:
+  /// @param band           columns of a band
   /// @param scaled_columns the first so many columns are multiplied by `factor`, weights and bias
-  PackedLinear(const Linear& linear, std::size_t block, const Kernels& kernels, std::size_t scaled_columns = 0,
+  PackedLinear(const Linear& linear, std::size_t band, const Kernels& kernels, std::size_t scaled_columns = 0,
                float factor = 1);
 
-  /// One block of columns, for some panels.
+  /// The columns of one band, for some panels.
+  /// @param number of the band
   /// @param x      panels of `inputs` columns
-  /// @param result (count), where the block's first column goes, for each panel
-  void project(std::size_t block, ConstPanels x, const std::vector<Columns>& result) const;
+  /// @param result where the band's first column goes, for each panel
+  void project(std::size_t number, ConstPanels x, const std::vector<Columns>& result) const;
 
  private:
+  Range tile_at(std::size_t tile) const;  ///< its columns, counted from the first of the band
+
   const Kernels& kernels_;
-  std::size_t inputs_, block_;
+  std::size_t inputs_, band_, tiles_;  // tiles of a band
   AlignedFloats weights_;
   std::vector<float> bias_;
 };
@@ -52,24 +57,25 @@ class AttentionLayer {
   arma::fcube forward(const arma::fcube& X, bool causal = false);
 
  private:
-  /// Panels or heads [first, first + count).
-  struct Range {
-    std::size_t first, count;
+  /// Where a panel's tokens are in X and in the output.
+  struct Place {
+    std::size_t sequence, row;
   };
 
+  Place place_of(std::size_t panel) const { return {panel / per_sequence_, panel % per_sequence_ * R_}; }
   void reserve();
-  void pack(const arma::fcube& X, Range chunk, std::size_t p);
-  void project(Range heads, Range chunk, std::size_t task);
-  void attend(Range heads, std::size_t task, bool causal);
-  void project_output(std::size_t task, arma::fcube& output) const;
+  void pack(const arma::fcube& X, std::size_t panel, std::size_t place);
+  void project(Range heads, Range chunk, const ProjectionTask& task);
+  void attend(Range heads, const AttentionTask& task, bool causal);
+  void project_output(const ProjectionTask& task, arma::fcube& output) const;
 
   std::size_t E_, H_, D_, R_, memory_for_heads_;
   PackedLinear qkv_, output_;
-  std::vector<Tiles> tiles_;  // one for each thread: as many as there were when the layer was made
+  std::vector<QueryGroup> query_groups_;  // one for each thread: as many as there were when the layer was made
 
   // The forward that runs, or ran last. Panels are numbered through all sequences.
   std::size_t L_ = 0, B_ = 0, per_sequence_ = 0, panels_ = 0, heads_together_ = 0;
-  AlignedFloats inputs_;         // some panels of X
+  AlignedFloats inputs_;         // a chunk of X
   AlignedFloats queries_;        // all panels, E columns; each head's context takes its queries' place
   AlignedFloats keys_, values_;  // all panels, D columns for each head of those that are taken together
 };

@@ -4,6 +4,7 @@
 
 #include "attn/flash_attention.hpp"
 #include "kernels.hpp"
+#include "usable_kernels.hpp"
 
 namespace attn::fast {
 
@@ -12,6 +13,6 @@ namespace attn::fast {
 /// It computes in base 2: Q log2(e) / sqrt(D) and the scores times log2(e) must be finite, so scores from 2.3e38 on
 /// overflow. A key whose exponential is below 2^-126.5 (a score 87.7 below the largest) adds nothing.
 FlashResult flash_attention(const arma::fcube& Q, const arma::fcube& K, const arma::fcube& V,
-                            const FlashOptions& options, const Kernels& kernels);
+                            const FlashOptions& options, const Kernels& kernels = *usable_kernels().front());
 
 }  // namespace attn::fast

@@ -15,7 +15,7 @@ namespace attn::fast {
 /// Several panels of the same matrix, or of some of its columns.
 struct Panels {
   float* data = nullptr;   ///< column 0 of the first panel
-  std::size_t stride = 0;  ///< floats from a panel to the next
+  std::size_t stride = 0;  ///< floats from one panel to the next
 };
 
 struct ConstPanels {
@@ -25,8 +25,8 @@ struct ConstPanels {
   ConstPanels(const Panels& panels) : data(panels.data), stride(panels.stride) {}
 };
 
-/// Where project() puts its result: columns of `rows` tokens each, `stride` floats from a column to the next. It need
-/// not be aligned.
+/// Where project() puts its result: columns of `rows` tokens each, `stride` floats from one column to the next. It
+/// need not be aligned.
 struct Columns {
   float* data = nullptr;
   std::size_t stride = 0;
@@ -34,30 +34,30 @@ struct Columns {
 };
 
 struct Kernels {
-  const char* name;      ///< "AVX-512", "AVX2" or "portable"
-  std::size_t rows;      ///< R, tokens in a panel
-  std::size_t max_tile;  ///< most columns that a product computes at a time: what fits into the registers
+  const char* name;          ///< "AVX-512", "AVX2" or "portable"
+  std::size_t rows;          ///< R, tokens in a panel
+  std::size_t tile_columns;  ///< most columns of a tile: what a product sums up in registers at a time
 
   /// X W + b for one panel and the columns of one tile.
-  /// @param x     a panel of `inputs` columns
-  /// @param tile  the weights of `count` columns, row after row: (inputs x count)
-  /// @param bias  (count)
-  /// @param count at most max_tile
-  void (*project)(const float* x, const float* tile, const float* bias, std::size_t inputs, std::size_t count,
+  /// @param x       a panel of `inputs` columns
+  /// @param weights (inputs x count), row-major
+  /// @param bias    (count)
+  /// @param count   at most tile_columns
+  void (*project)(const float* x, const float* weights, const float* bias, std::size_t inputs, std::size_t count,
                   Columns result);
 
   /// Q K^T for a panel of queries and a panel of keys: R columns, one for each key.
   void (*scores)(const float* queries, const float* keys, std::size_t head_dim, float* result);
 
-  /// Scores that may not be seen become -inf.
+  /// Blocked scores become -inf.
   /// @param scores  R columns, one for each key of a panel
   /// @param visible (R), how many of these keys each query may attend to: the first ones, 0 to R
   void (*mask)(float* scores, const int* visible);
 
   /// One step of the online softmax in base 2, for a panel of queries: scores become 2^(score - maximum); maximum and
-  /// sum are brought up to date. A maximum starts at lowest_maximum, and a sum at 0.
+  /// sum are updated. A maximum starts at lowest_maximum, and a sum at 0.
   /// @param scores  `panels` times R columns
-  /// @param rescale (R), result: what the sum was multiplied with, and what the output has to be multiplied with
+  /// @param rescale (R), result: the factor that was applied to the sum, and that the output still needs
   void (*exponentials)(float* scores, std::size_t panels, float* maximum, float* sum, float* rescale);
 
   /// output = output * rescale + weights V, for a panel of queries and `panels` panels of keys.
@@ -66,7 +66,7 @@ struct Kernels {
               float* output);
 };
 
-/// Of all kernels, the most tokens in a panel.
+/// The most tokens in a panel, over all kernels.
 inline constexpr std::size_t max_rows = 32;
 
 /// Scores are in base 2, since 2^x is simpler to compute than e^x: queries are multiplied by this, and by 1 / sqrt(D).

@@ -1,13 +1,13 @@
 #include <immintrin.h>
 
 #define ATTN_LANES 16
-#define ATTN_MAX_TILE 12
+#define ATTN_TILE_COLUMNS 12
 #define ATTN_LARGER(a, b) _mm512_maskz_max_ps(0xFFFF, a, b)
 #include "kernels_body.hpp"
 
 namespace attn::fast {
 
 extern const Kernels avx512_kernels;
-const Kernels avx512_kernels = {"AVX-512", R, max_tile, project, scores, mask, exponentials, mix};
+const Kernels avx512_kernels = {"AVX-512", R, tile_columns, project, scores, mask, exponentials, mix};
 
 }  // namespace attn::fast

@@ -1,8 +1,8 @@
-// The inner loops: see kernels.hpp. Each kernels_*.cpp includes this file after it has said
+// The inner loops: see kernels.hpp. Each kernels_*.cpp includes this file after it has defined
 //
-//   ATTN_LANES     floats in a vector register
-//   ATTN_LARGER    perhaps the instruction for larger(), where a compiler does not find it
-//   ATTN_MAX_TILE  most columns of a product that are kept in registers: 2 registers each, and a few besides
+//   ATTN_LANES         floats in a vector register
+//   ATTN_LARGER        optional: the instruction for larger(), where a compiler does not find it
+//   ATTN_TILE_COLUMNS  most columns of a tile: 2 registers each, and a few more for the factors
 //
 // and is compiled with flags of its own. So everything here is local to that file, and no header with inline functions
 // is included (but the compiler's own, for instructions): the linker would keep just one copy of such a function,
@@ -14,7 +14,7 @@ namespace {
 using std::size_t;
 
 constexpr int lanes = ATTN_LANES;
-constexpr int max_tile = ATTN_MAX_TILE;
+constexpr int tile_columns = ATTN_TILE_COLUMNS;
 constexpr int R = 2 * lanes;  // tokens in a panel
 static_assert(R <= attn::fast::max_rows, "");
 
@@ -33,8 +33,8 @@ inline Vector larger(Vector a, Vector b) { return ATTN_LARGER(a, b); }
 inline Vector larger(Vector a, Vector b) { return a > b ? a : b; }
 #endif
 
-/// R rows and N columns of a product, in registers: 2 N accumulators. Each step takes one column of the left factor (R
-/// numbers) and one row of the right one (N numbers).
+/// A tile: R rows and N columns of a product, in registers, as 2 N accumulators. Each step takes one column of the left
+/// factor (R numbers) and one row of the right one (N numbers).
 template <int N>
 struct Tile {
   Vector low[N], high[N];
@@ -67,8 +67,8 @@ struct Tile {
   }
 };
 
-/// Calls Function<N>::run(arguments...) for an N that is known only now, 1 to max_tile.
-template <template <int> class Function, int N = max_tile, class... Arguments>
+/// Calls Function<N>::run(arguments...) for an N that is known only at run time, 1 to tile_columns.
+template <template <int> class Function, int N = tile_columns, class... Arguments>
 inline void with_width(size_t width, Arguments... arguments) {
   if (width == N) {
     Function<N>::run(arguments...);
@@ -77,10 +77,10 @@ inline void with_width(size_t width, Arguments... arguments) {
   }
 }
 
-/// Column ranges of about the same width, none wider than max_tile.
+/// Cuts columns into tiles of about the same width, none wider than tile_columns.
 template <template <int> class Function, class... Arguments>
 inline void for_tiles(size_t columns, Arguments... arguments) {
-  const size_t tiles = (columns + max_tile - 1) / max_tile;
+  const size_t tiles = (columns + tile_columns - 1) / tile_columns;
   for (size_t t = 0, first = 0; t < tiles; ++t) {
     const size_t next = columns * (t + 1) / tiles;
     with_width<Function>(next - first, first, arguments...);
@@ -90,14 +90,14 @@ inline void for_tiles(size_t columns, Arguments... arguments) {
 
 template <int N>
 struct Project {
-  static void run(const float* x, const float* tile, const float* bias, size_t inputs, attn::fast::Columns result) {
-    for (int n = 0; n < N; ++n) {  // the memory for the result comes near while the sums are made
+  static void run(const float* x, const float* weights, const float* bias, size_t inputs, attn::fast::Columns result) {
+    for (int n = 0; n < N; ++n) {  // the memory for the result is fetched while the sums are computed
       __builtin_prefetch(result.data + static_cast<size_t>(n) * result.stride, 1);
       __builtin_prefetch(result.data + static_cast<size_t>(n) * result.stride + lanes, 1);
     }
     Tile<N> sums;
     for (int n = 0; n < N; ++n) sums.low[n] = sums.high[n] = all(bias[n]);
-    sums.template add<N, 1>(x, tile, inputs);
+    sums.template add<N, 1>(x, weights, inputs);
     if (result.rows == R) {
       for (int n = 0; n < N; ++n) {
         float* column = result.data + static_cast<size_t>(n) * result.stride;
@@ -143,9 +143,9 @@ struct Mix {
   }
 };
 
-void project(const float* x, const float* tile, const float* bias, size_t inputs, size_t count,
+void project(const float* x, const float* weights, const float* bias, size_t inputs, size_t count,
              attn::fast::Columns result) {
-  with_width<Project>(count, x, tile, bias, inputs, result);
+  with_width<Project>(count, x, weights, bias, inputs, result);
 }
 
 void scores(const float* queries, const float* keys, size_t head_dim, float* result) {
@@ -187,7 +187,10 @@ inline Vector exp2(Vector x) {
 /// takes to start the next.
 inline Tile<1> largest(const float* panel, size_t columns, Tile<1> before) {
   Tile<4> found;
-  for (int n = 0; n < 4; ++n) found.low[n] = before.low[0], found.high[n] = before.high[0];
+  for (int n = 0; n < 4; ++n) {
+    found.low[n] = before.low[0];
+    found.high[n] = before.high[0];
+  }
   for (size_t j = 0; j < columns; j += 4) {
 #pragma GCC unroll 4
     for (int n = 0; n < 4; ++n) {
@@ -204,10 +207,13 @@ inline Tile<1> largest(const float* panel, size_t columns, Tile<1> before) {
 
 void exponentials(float* scores, size_t panels, float* maximum, float* sum, float* rescale) {
   Tile<1> before, total;
-  before.low[0] = load(maximum), before.high[0] = load(maximum + lanes);
+  before.low[0] = load(maximum);
+  before.high[0] = load(maximum + lanes);
   const Tile<1> now = largest(scores, panels * R, before);
-  const Vector low_factor = exp2(before.low[0] - now.low[0]), high_factor = exp2(before.high[0] - now.high[0]);
-  total.low[0] = load(sum) * low_factor, total.high[0] = load(sum + lanes) * high_factor;
+  const Vector low_factor = exp2(before.low[0] - now.low[0]);
+  const Vector high_factor = exp2(before.high[0] - now.high[0]);
+  total.low[0] = load(sum) * low_factor;
+  total.high[0] = load(sum + lanes) * high_factor;
 #pragma GCC unroll 2
   for (size_t j = 0; j < panels * R; ++j) {
     const Vector low = exp2(load(scores + j * R) - now.low[0]);

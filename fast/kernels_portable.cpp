@@ -1,10 +1,10 @@
 #define ATTN_LANES 4
-#define ATTN_MAX_TILE 6
+#define ATTN_TILE_COLUMNS 6
 #include "kernels_body.hpp"
 
 namespace attn::fast {
 
 extern const Kernels portable_kernels;
-const Kernels portable_kernels = {"portable", R, max_tile, project, scores, mask, exponentials, mix};
+const Kernels portable_kernels = {"portable", R, tile_columns, project, scores, mask, exponentials, mix};
 
 }  // namespace attn::fast

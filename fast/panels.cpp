@@ -4,11 +4,13 @@
 #include <cstdlib>
 #include <new>
 
+#include "units.hpp"
+
 namespace attn::fast {
 
 void AlignedFloats::reserve(std::size_t size) {
   if (size <= size_) return;
-  floats_.reset();  // first: both together would be the peak
+  floats_.reset();  // before the new ones are taken: memory would peak with both
   size_ = 0;
   void* memory = std::aligned_alloc(64, divided_up(size * sizeof(float), 64) * 64);
   if (memory == nullptr) throw std::bad_alloc();

@@ -1,19 +1,17 @@
 #pragma once
 
-#include <armadillo>
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 
 #include "kernels.hpp"
 
 namespace attn::fast {
 
-inline std::size_t divided_up(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
-
-/// Floats at an address that is a multiple of 64. They are not set to anything.
+/// Floats at an address that is a multiple of 64. They are not initialised.
 class AlignedFloats {
  public:
-  /// Makes room for at least `size` floats; what was there is lost when it grows.
+  /// Makes room for at least `size` floats; their values are lost when it grows.
   /// @throws std::bad_alloc
   void reserve(std::size_t size);
 
@@ -30,7 +28,7 @@ class AlignedFloats {
 
 /// Copies up to R rows of a matrix into a panel, times a factor. The panel's other rows become 0.
 ///
-/// @param x      the matrix's element that becomes the panel's first, column after column
+/// @param x      the element of the matrix that becomes the panel's first; column-major
 /// @param n_rows the rows of the matrix
 /// @param rows   how many rows to copy; above R it counts as R
 void copy_to_panel(const float* x, std::size_t n_rows, std::size_t n_cols, std::size_t rows, std::size_t R,

@@ -4,7 +4,7 @@
 
 #include "attn/linear.hpp"
 
-/// Six functions for lesson 13. Each is given with a bug in it; what stands here is what each must do.
+/// Six functions for lesson 13. Each is given with a bug in it; these comments say what each must do.
 ///
 /// They do not check their arguments: shapes that do not fit, or num_heads that is 0 or does not divide the columns,
 /// are undefined behaviour.
@@ -40,7 +40,7 @@ arma::cube attention_scores(const arma::cube& Q, const arma::cube& K);
 arma::cube cross_attention(arma::cube Q, arma::cube K, arma::cube V, arma::uword num_heads);
 
 /// Attention with padding: in slice b only the first lengths(b) keys may be attended to. A query that may attend to
-/// nobody gets zeros.
+/// no key gets zeros.
 ///
 /// @param Q       (L x D x B)
 /// @param K       (S x D x B)

@@ -22,17 +22,17 @@ class CachedAttention {
   /// @throws std::invalid_argument naming embed_dim or num_heads, when it is zero or H does not divide E.
   CachedAttention(arma::uword embed_dim, arma::uword num_heads);
 
-  /// Reads B prompts: query i attends to the keys 0 to i. What was in the cache before is forgotten.
+  /// Reads B prompts: query i attends to the keys 0 to i. The cache is emptied first.
   ///
   /// @param X       (L x E x B), padded at the end with finite numbers: NaN there makes the output NaN
   /// @param lengths how many rows are tokens of each sequence, B numbers from 0 to L; empty: all L rows
-  /// @return        (L x E x B); rows behind a sequence's length mean nothing
+  /// @return        (L x E x B); rows after a sequence's length mean nothing
   /// @throws std::invalid_argument naming X or lengths, what it was and what was expected. The cache is then as it was
   ///         before.
   arma::cube prefill(const arma::cube& X, const arma::uvec& lengths = {});
 
   /// Takes one more token of each sequence. It attends to all tokens of its sequence so far, and to itself. Without a
-  /// prefill before, the first call begins B empty sequences.
+  /// prefill before it, the first call begins B empty sequences.
   ///
   /// @param x (1 x E x B), B as in the prefill
   /// @return  (1 x E x B)

@@ -6,9 +6,9 @@
 
 namespace attn {
 
-/// Inverted dropout: while training each number becomes 0 with probability p, and those that are kept are divided by
-/// 1 - p, so that the mean stays what it was. In evaluation it does nothing (Srivastava et al. 2014; PyTorch's
-/// torch.nn.Dropout). A new Dropout is training.
+/// Inverted dropout: in training each number becomes 0 with probability p, and those that are kept are divided by 1 -
+/// p, so that the mean stays the same. In evaluation it does nothing (Srivastava et al. 2014; PyTorch's
+/// torch.nn.Dropout). A new Dropout is in training.
 class Dropout {
  public:
   /// @param p the probability that a number is dropped, 0 <= p < 1
@@ -20,7 +20,7 @@ class Dropout {
   bool training() const { return training_; }
   double p() const { return p_; }
 
-  /// @return a cube as large as x: while training apply(x, next_mask(x), p()), else x itself
+  /// @return a cube as large as x: in training apply(x, next_mask(x), p()), else x itself
   /// @throws std::invalid_argument when a mask was injected that is not as large as x.
   arma::cube operator()(const arma::cube& x);
 
@@ -35,8 +35,8 @@ class Dropout {
   /// @throws std::invalid_argument naming p.
   static Mask draw(arma::uword rows, arma::uword cols, arma::uword slices, double p);
 
-  /// From now on `keep` is used in place of drawn masks, until inject({}). So a result can be compared with the one
-  /// that PyTorch got from the mask that it drew.
+  /// From now on `keep` is used instead of drawn masks, until inject({}). So a result can be compared with PyTorch's,
+  /// for the mask that PyTorch drew.
   void inject(Mask keep) { injected_ = std::move(keep); }
 
  private:

@@ -39,7 +39,7 @@ class FusedMultiHeadAttention {
 /// The fused layer that computes what `separate` computes, with the same dropout.
 FusedMultiHeadAttention fuse(const MultiHeadAttention& separate);
 
-/// One layer in place of several that read the same input: their results side by side.
+/// One layer instead of several that read the same input: their results side by side.
 ///
 ///   joined(x) = [layers[0](x) | layers[1](x) | ...]
 ///
@@ -48,7 +48,7 @@ FusedMultiHeadAttention fuse(const MultiHeadAttention& separate);
 ///         when only some have a bias.
 Linear join_columns(const std::vector<Linear>& layers);
 
-/// One layer in place of two, one after the other: composed(x) = second(first(x)). Without a bias when neither has one.
+/// One layer instead of two, one after the other: composed(x) = second(first(x)). Without a bias when neither has one.
 ///
 /// @throws std::invalid_argument naming second and both widths, when it does not take what first gives.
 Linear compose(const Linear& first, const Linear& second);

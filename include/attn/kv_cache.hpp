@@ -14,13 +14,13 @@ class KVCache {
   /// @throws std::invalid_argument naming num_heads, when it is zero.
   explicit KVCache(arma::uword num_heads);
 
-  /// Puts the new tokens of each sequence behind its own last one. When there is not room enough for the tokens
-  /// (padding needs none), the capacity at least doubles, so that n appends of one token copy fewer than 2n rows.
+  /// Puts the new tokens of each sequence after its own last one. When the tokens do not fit (padding needs no room),
+  /// the capacity at least doubles, so that n appends of one token copy fewer than 2n rows.
   ///
   /// @param K_new   (L x D x H·B), slice b·H + h; D and B as in the first append
   /// @param V_new   as large as K_new
   /// @param lengths how many rows of K_new and V_new are tokens of each sequence, B numbers from 0 to L; the rows
-  ///                behind them are padding, and are not kept. Empty: all L rows of every sequence
+  ///                after them are padding, and are not kept. Empty: all L rows of every sequence
   /// @throws std::invalid_argument naming K_new, V_new or lengths, what it was and what was expected. The cache is then
   ///         as it was before.
   void append(const arma::cube& K_new, const arma::cube& V_new, const arma::uvec& lengths = {});
@@ -35,14 +35,14 @@ class KVCache {
 
   arma::uword num_heads() const { return num_heads_; }
   arma::uword batch_size() const { return lengths_.n_elem; }  ///< B; 0 before the first append
-  arma::uword capacity() const { return keys_.n_rows; }       ///< rows that there is room for
+  arma::uword capacity() const { return keys_.n_rows; }       ///< rows that fit without growing
 
-  /// (capacity x D x H·B), slice b·H + h: the keys are rows 0 to length(b) - 1, and zeros stand behind them.
+  /// (capacity x D x H·B), slice b·H + h: the keys are rows 0 to length(b) - 1, followed by zeros.
   const arma::cube& keys() const { return keys_; }
   const arma::cube& values() const { return values_; }  ///< likewise
 
  private:
-  /// Makes sure that the capacity is at least `rows`; keeps what is stored.
+  /// Raises the capacity to at least `rows`; keeps what is stored.
   void make_room(arma::uword rows);
 
   arma::uword num_heads_;

@@ -8,8 +8,8 @@
 
 namespace attn {
 
-/// Who may attend to whom: 1 (or any number but 0) may attend, 0 is blocked. Rows are queries, columns are keys.
-/// An empty mask blocks nothing.
+/// Which query may attend to which key: 1 (or any number but 0) may attend, 0 is blocked. Rows are queries, columns are
+/// keys. An empty mask blocks nothing.
 using Mask = arma::ucube;
 
 /// "4 x 5 x 2": rows x columns x slices.
@@ -18,7 +18,7 @@ inline std::string shape_text(const Mask& x) {
 }
 
 /// Checks a mask for H heads of B sequences: (L x S x 1) is shared by the batch, (L x S x B) by the heads, (L x S x
-/// H·B) by nothing. An empty mask is right too.
+/// H·B) by nothing. An empty mask is valid, too.
 ///
 /// @throws std::invalid_argument "mask is 4 x 5 x 2, expected 4 x 4 x 1, 4 x 4 x 2 or 4 x 4 x 6".
 inline void require_mask(const std::string& name, const Mask& mask, arma::uword L, arma::uword S, arma::uword batch,

@@ -8,8 +8,8 @@ namespace attn {
 
 /// Scores with `value` wherever the mask is 0.
 ///
-/// The mask may have fewer slices than the scores: with M of them, each is for N / M slices that lie side by side. So
-/// one slice is shared by all, and B slices serve the H·B slices of many heads, H each.
+/// The mask may have fewer slices than the scores: with M of them, each is for N / M neighbouring slices. So
+/// one slice is shared by all, and B slices serve the H·B slices of many heads, each of them H slices.
 ///
 /// @param scores (L x S x N)
 /// @param mask   (L x S x M), M a divisor of N; empty: nothing is blocked
@@ -19,7 +19,7 @@ arma::cube masked_fill(const arma::cube& scores, const Mask& mask, double value)
 
 /// Blocks padding: in slice b, every query may attend to the first lengths(b) keys and to no other.
 ///
-/// @param lengths one number a sequence, each at most S; 0 is a sequence that is all padding
+/// @param lengths one number per sequence, each at most S; 0 means that it is all padding
 /// @return        (L x S x B), B = number of lengths
 /// @throws std::invalid_argument naming lengths, L or S, when lengths is empty or one is above S, or L or S is zero.
 Mask padding_mask(const arma::uvec& lengths, arma::uword L, arma::uword S);
@@ -40,7 +40,7 @@ Mask causal_mask(arma::uword L, arma::uword S);
 Mask combine_masks(const Mask& a, const Mask& b);
 
 /// softmax_rows for scores that hold -inf: those weights are 0. A row that holds nothing else becomes zeros, not NaN: a
-/// query that may attend to nobody takes nothing.
+/// query that may attend to no key takes nothing.
 ///
 /// @param scores (L x S x N)
 /// @return       (L x S x N), rows sum to one or are all zero
@@ -53,7 +53,7 @@ arma::cube safe_softmax_rows(const arma::cube& scores);
 /// @param K    (S x D x N)
 /// @param V    (S x Dv x N)
 /// @param mask (L x S x M), M a divisor of N, as in masked_fill; empty: nothing is blocked
-/// @return     (L x Dv x N); zeros for a query that may attend to nobody. NaN or infinity in the value of a blocked key
+/// @return     (L x Dv x N); zeros for a query that may attend to no key. NaN or infinity in the value of a blocked key
 ///             makes it NaN, as 0 * NaN is NaN
 /// @throws std::invalid_argument naming Q, K, V or mask, its shape and what was expected.
 arma::cube scaled_dot_product_attention(const arma::cube& Q, const arma::cube& K, const arma::cube& V,

@@ -35,7 +35,7 @@ class MultiHeadAttention {
   arma::cube forward(const arma::cube& X, const Mask& mask = {});
 
   /// The weights that mixed the values in the last forward, after dropout: (L x L x H·B), slice b·H + h.
-  /// Zeros for a query that may attend to nobody. Empty before the first forward.
+  /// Zeros for a query that may attend to no key. Empty before the first forward.
   const arma::cube& attention_weights() const { return attention_weights_; }
 
   arma::uword num_heads() const { return num_heads_; }

@@ -13,7 +13,7 @@ namespace attn::nn {
 /// in).
 struct MultiheadAttentionState {
   arma::mat in_proj_weight;    ///< (3E x E): rows 0..E-1 for queries, then keys, then values. Empty when kdim or vdim
-                               ///< is not E; then these three are there instead:
+                               ///< is not E; then these three hold the weights:
   arma::mat q_proj_weight;     ///< (E x E)
   arma::mat k_proj_weight;     ///< (E x kdim)
   arma::mat v_proj_weight;     ///< (E x vdim)
@@ -22,8 +22,8 @@ struct MultiheadAttentionState {
   arma::rowvec out_proj_bias;  ///< (1 x E); empty: no bias
 };
 
-/// What nn.MultiheadAttention::forward takes besides the three inputs. PyTorch's masks say who is IGNORED: 1 = blocked,
-/// the opposite of attn::Mask.
+/// What nn.MultiheadAttention::forward takes besides the three inputs. PyTorch's masks say what is IGNORED: 1 =
+/// blocked, the opposite of attn::Mask.
 struct MultiheadAttentionOptions {
   arma::umat key_padding_mask;       ///< (B x S), 1 = this key is padding; empty: none
   arma::ucube bool_attn_mask;        ///< (L x S x 1) or (L x S x H·B), 1 = blocked; empty: none
@@ -34,8 +34,8 @@ struct MultiheadAttentionOptions {
 
 /// Both of PyTorch's yes-or-no masks (1 = ignore) as one of ours (1 = may attend).
 ///
-/// @param options key_padding_mask (B x S) and bool_attn_mask; the float mask is not looked at
-/// @return        (L x S x H·B) when there is a key_padding_mask; the turned bool_attn_mask when there is only that;
+/// @param options key_padding_mask (B x S) and bool_attn_mask; the float mask is ignored
+/// @return        (L x S x H·B) when there is a key_padding_mask; the inverted bool_attn_mask when there is only that;
 ///                empty when there is neither
 /// @throws std::invalid_argument when the two masks do not fit each other. Masks that do not fit L and num_heads are
 ///         forward's to reject: an implementation need not check that here.
@@ -50,7 +50,7 @@ arma::cube average_heads(const arma::cube& weights, arma::uword num_heads);
 
 /// PyTorch's nn.MultiheadAttention (torch 1.13, batch_first=True), with PyTorch's names for its arguments.
 ///
-/// A query that attends to no key gets weights of zero, where PyTorch gives NaN. Not here: a key_padding_mask of
+/// A query that attends to no key gets weights of zero, where PyTorch gives NaN. Not supported: a key_padding_mask of
 /// floats, add_bias_kv, add_zero_attn, dropout = 1 and input without a batch axis.
 class MultiheadAttention {
  public:
@@ -70,7 +70,7 @@ class MultiheadAttention {
                      arma::uword kdim = 0, arma::uword vdim = 0);
 
   /// Takes over PyTorch's parameters. Where kdim and vdim are both E, in_proj_weight is read, and else the three
-  /// separate weights; those of the other kind are not looked at.
+  /// separate weights; those of the other kind are ignored.
   ///
   /// @throws std::invalid_argument naming the parameter, its shape and what was expected; nothing has changed then.
   void load_state(const MultiheadAttentionState& state);

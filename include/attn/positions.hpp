@@ -40,7 +40,7 @@ enum class RopePairing {
 ///         is not a finite number above zero.
 arma::cube apply_rope(const arma::cube& X, RopePairing pairing, arma::uword first_position = 0, double base = 10000);
 
-/// A query or key projection that was trained for interleaved pairs, made fit for half-split ones: in every head the
+/// A query or key projection that was trained for interleaved pairs, converted to half-split ones: in every head the
 /// columns 0, 2, 4, ... come first, then 1, 3, 5, .... With both projections converted all scores stay the same.
 ///
 /// @param interleaved (in x H·D), with or without bias; D an even number
@@ -65,7 +65,7 @@ arma::rowvec alibi_slopes(arma::uword num_heads);
 ///
 ///   bias(i, j, h) = -slope(h) · (i + S - L - j)
 ///
-/// Aligned at the end, as causal_mask is: query i stands at position i + S - L. For keys in the future the numbers are
+/// Aligned at the end, as causal_mask is: query i is at position i + S - L. For keys in the future the numbers are
 /// positive; in a language model the causal mask blocks those.
 ///
 /// @return (L x S x H)

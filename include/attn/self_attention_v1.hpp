@@ -23,7 +23,7 @@ class SelfAttentionV1 {
 
   /// @param X (L x E x B): L tokens of width E, B sequences
   /// @return  (L x E x B)
-  /// @throws std::invalid_argument when X has not E columns, or a size is zero.
+  /// @throws std::invalid_argument when X does not have E columns, or a size is zero.
   arma::cube forward(const arma::cube& X);
 
   /// The weights of the last forward: (L x L x B), row = query, column = key. Empty before the first.

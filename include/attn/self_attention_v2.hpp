@@ -20,7 +20,7 @@ class SelfAttentionV2 {
 
   /// @param X (L x E x B)
   /// @return  (L x E x B)
-  /// @throws std::invalid_argument when X has not E columns, or a size is zero.
+  /// @throws std::invalid_argument when X does not have E columns, or a size is zero.
   arma::cube forward(const arma::cube& X);
 
   /// The weights of the last forward: (L x L x B), row = query, column = key. Empty before the first.

@@ -8,7 +8,7 @@
 
 namespace attn {
 
-/// Self-attention as one layer of a network has it: fused projection, mask, dropout on the weights, output projection.
+/// Self-attention as a layer of a network: fused projection, mask, dropout on the weights, output projection.
 ///
 ///   [Q | K | V] = X W + b,   output = (dropout(softmax(mask(Q K^T / sqrt(E)))) V) W_o + b_o
 ///
@@ -31,7 +31,7 @@ class SelfAttentionV3 {
   arma::cube forward(const arma::cube& X, const Mask& mask = {});
 
   /// The weights that mixed the values in the last forward, after dropout: (L x L x B), row = query, column = key.
-  /// Zeros for a query that may attend to nobody. Empty before the first forward.
+  /// Zeros for a query that may attend to no key. Empty before the first forward.
   const arma::cube& attention_weights() const { return attention_weights_; }
 
  private:

@@ -11,10 +11,10 @@ namespace attn {
 /// From numbers to attention: embeds them and attends, with the padding blocked. attention.attention_weights() has the
 /// weights afterwards, (L x L x H·B).
 ///
-/// The rows of an empty sentence attend to nobody: their weights are zeros, their output is the bias of output_proj.
+/// The rows of an empty sentence attend to no key: their weights are zeros, their output is the bias of output_proj.
 ///
 /// @return (L x E x B); rows from lengths(b) on belong to padding and mean nothing
-/// @throws std::invalid_argument naming batch.lengths, when it has not one length for each column of batch.ids,
+/// @throws std::invalid_argument naming batch.lengths, when it does not have one length for each column of batch.ids,
 ///         or one of them is above L.
 arma::cube attend(const EncodedBatch& batch, const Embedding& embedding, MultiHeadAttention& attention);
 
@@ -22,9 +22,9 @@ arma::cube attend(const EncodedBatch& batch, const Embedding& embedding, MultiHe
 ///
 /// @param weights (L x L x H·B), as attention_weights() gives them
 /// @return        (length x length x H)
-/// @throws std::invalid_argument naming sentence, when it is not below the number of lengths; num_heads, when it is
-/// zero;
-///         batch.lengths, when that of the sentence is above L; or weights, when its size does not fit.
+/// @throws std::invalid_argument naming sentence, when it is not below the number of lengths; num_heads,
+///         when it is zero; batch.lengths, when that of the sentence is above L; or weights, when its size does not
+///         fit.
 arma::cube weights_of_sentence(const arma::cube& weights, const EncodedBatch& batch, arma::uword sentence,
                                arma::uword num_heads);
 

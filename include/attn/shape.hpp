@@ -27,7 +27,7 @@ inline std::string shape_text(const arma::cube& x) {
   return std::to_string(x.n_rows) + " x " + std::to_string(x.n_cols) + " x " + std::to_string(x.n_slices);
 }
 
-/// The same for other numbers: float, and whole ones.
+/// The same for other numbers: float and integers.
 template <typename Number>
 std::string shape_text(const arma::Mat<Number>& x) {
   return std::to_string(x.n_rows) + " x " + std::to_string(x.n_cols);
@@ -37,7 +37,7 @@ std::string shape_text(const arma::Cube<Number>& x) {
   return std::to_string(x.n_rows) + " x " + std::to_string(x.n_cols) + " x " + std::to_string(x.n_slices);
 }
 
-/// The shape that is wanted, in words: "L x 3 x B".
+/// The expected shape, in words: "L x 3 x B".
 inline std::string shape_text(std::initializer_list<Axis> axes) {
   std::string text;
   for (const Axis& axis : axes) {
@@ -67,10 +67,10 @@ inline arma::uword require_at_most(const std::string& name, arma::uword value, c
   return value;
 }
 
-/// Checks that a whole number of equal parts fits, and returns the whole: `require_multiple("embed_dim", E,
+/// Checks that a size splits into equal parts, and returns it: `require_multiple("embed_dim", E,
 /// "num_heads", H)`.
 ///
-/// @throws std::invalid_argument "num_heads is 0, expected at least 1" (likewise for the whole), or "embed_dim is 7,
+/// @throws std::invalid_argument "num_heads is 0, expected at least 1" (likewise for embed_dim), or "embed_dim is 7,
 ///         expected a multiple of num_heads = 2".
 inline arma::uword require_multiple(const std::string& name, arma::uword value, const std::string& part_name,
                                     arma::uword part) {
@@ -83,8 +83,8 @@ inline arma::uword require_multiple(const std::string& name, arma::uword value, 
 }
 
 /// require_positive for sizes that are multiplied, such as those of a new matrix; returns their product:
-/// `require_product({{"L", L}, {"S", S}})`. An arma::uword that grows past 2^64 begins again at 0, and Armadillo does
-/// not always notice.
+/// `require_product({{"L", L}, {"S", S}})`. An arma::uword that reaches 2^64 wraps around to 0, and Armadillo does not
+/// always notice.
 ///
 /// @throws std::invalid_argument "L is 0, expected at least 1", or "L x S is 4294967296 x 4294967296, expected a
 ///         product below 2^64".
@@ -136,7 +136,7 @@ inline void require_shape(const std::string& name, const arma::cube& x, std::ini
   detail::require_sizes(name, shape_text(x), {x.n_rows, x.n_cols, x.n_slices}, expected);
 }
 
-/// The same for other numbers: float, and whole ones. Templates, so that only the files that use them compile them.
+/// The same for other numbers: float and integers. Templates, so that only the files that use them compile them.
 template <typename Number>
 void require_shape(const std::string& name, const arma::Mat<Number>& x, std::initializer_list<Axis> expected) {
   detail::require_sizes(name, shape_text(x), {x.n_rows, x.n_cols}, expected);

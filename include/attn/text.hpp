@@ -7,10 +7,9 @@ namespace attn {
 
 /// UTF-8 text cut into characters (Unicode code points), each as its own one to four bytes: "喜x" gives "喜" and "x".
 ///
-/// @throws std::invalid_argument naming text and the number of the byte (from 0) where the first character begins that
-///         is not UTF-8 (RFC 3629): a
-///         byte that cannot begin a character, a character cut short, written longer than needed, a surrogate, or above
-///         U+10FFFF.
+/// @throws std::invalid_argument naming text and the byte (from 0) at which the first character begins that is not
+///         valid UTF-8 (RFC 3629): a byte that cannot begin a character, a character that is cut short or written
+///         longer than needed, a surrogate, or one above U+10FFFF.
 std::vector<std::string> split_characters(const std::string& text);
 
 /// The number of a character: 0x559C for "喜".
@@ -31,11 +30,11 @@ inline bool is_space(const std::string& character) {
   return character == " " || character == "\t" || character == "\n" || character == "\r" || character == "\u3000";
 }
 
-/// The tokens of a sentence, with the letters A to Z made small.
+/// The tokens of a sentence, with the letters A to Z lower-cased.
 ///
-/// A sentence that has spaces between its words is split at them: whoever writes them decides what a word is. One
+/// A sentence that has spaces between its words is split at them: the writer decides what a word is. One
 /// without is split into characters where its script has no spaces; other letters in a row stay one word: "我用GPT"
-/// gives 我, 用, gpt. Punctuation is kept. An empty sentence, or one of spaces alone, has no tokens.
+/// gives 我, 用, gpt. Punctuation is kept. An empty sentence, or one of nothing but spaces, has no tokens.
 ///
 /// @throws std::invalid_argument as split_characters.
 std::vector<std::string> tokenize(const std::string& sentence);

@@ -15,15 +15,15 @@ class NotWritten : public std::logic_error {
   std::string task;  ///< "01.2"
 };
 
-/// Stands in a stub where code is missing: `attn::todo("01.2")`. Delete the call when you write that part.
-/// The failing check then tells the task, the file and the line.
+/// Marks missing code in a stub: `attn::todo("01.2")`. Delete the call when you write that part.
+/// The failing check then names the task, the file and the line.
 ///
 /// @throws NotWritten always; nothing plausible is ever returned.
 [[noreturn]] inline void todo(const std::string& task, const char* file = __builtin_FILE(),
                               int line = __builtin_LINE()) {
   std::string path = file;
-  for (const char* room : {"lessons/", ".learn/interview/"}) {
-    if (const auto start = path.rfind(room); start != std::string::npos) path.erase(0, start);
+  for (const char* folder : {"lessons/", ".learn/interview/"}) {
+    if (const auto start = path.rfind(folder); start != std::string::npos) path.erase(0, start);
   }
   throw NotWritten(task, path + ":" + std::to_string(line));
 }

@@ -7,13 +7,13 @@
 
 namespace attn {
 
-/// Words and their numbers. 0 is for every unknown word, and fills up short sentences too.
+/// Words and their numbers. 0 stands for every unknown word, and also fills up short sentences.
 class Vocabulary {
  public:
   static constexpr arma::uword unknown = 0;
 
-  /// The words get the numbers 1, 2, 3, ... in this order. Letters A to Z are made small; a word that occurs again
-  /// keeps its first number and uses up none.
+  /// The words get the numbers 1, 2, 3, ... in this order. Letters A to Z are lower-cased; a word that occurs again
+  /// keeps its first number and takes no new one.
   ///
   /// @throws std::invalid_argument naming words, when one is empty.
   explicit Vocabulary(const std::vector<std::string>& words);
@@ -40,10 +40,10 @@ struct EncodedBatch {
   arma::uvec lengths;  ///< (B): how many of them are words; 0 for an empty sentence
 };
 
-/// Tokenizes sentences and looks their words up. A sentence of more than max_length tokens keeps the first max_length;
+/// Tokenizes sentences and looks up their words. A sentence of more than max_length tokens keeps the first max_length;
 /// a shorter one is filled up with zeros.
 ///
-/// An unknown word is 0 as well: which numbers are words can be told from `lengths` only.
+/// An unknown word is 0 as well: only `lengths` tells words from padding.
 ///
 /// @param max_length L, at least 1
 /// @throws std::invalid_argument naming sentences when there is none, max_length when it is 0, or as tokenize.

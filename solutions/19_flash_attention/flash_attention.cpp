@@ -11,18 +11,6 @@ namespace {
 
 const float infinity = arma::fdatum::inf;
 
-void require_inputs(const arma::fcube& Q, const arma::fcube& K, const arma::fcube& V, const FlashOptions& options) {
-  require_shape("Q", Q, {{"L"}, {"D"}, {"H·B"}});
-  require_shape("K", K, {{"S"}, {"D", Q.n_cols}, {"G·B"}});
-  require_shape("V", V, {{"S", K.n_rows}, {"Dv"}, {"G·B", K.n_slices}});
-  require_multiple("H·B (slices of Q)", Q.n_slices, "G·B (slices of K)", K.n_slices);
-  require_positive("query_block", options.query_block);
-  require_positive("key_block", options.key_block);
-  if (options.key_lengths.is_empty()) return;
-  require_multiple("G·B (slices of K)", K.n_slices, "B (size of key_lengths)", options.key_lengths.n_elem);
-  require_at_most("key_lengths.max()", options.key_lengths.max(), "S", K.n_rows);
-}
-
 /// All that a block of queries sees in one slice of K and V, key block after key block.
 QueryBlock attend(const arma::fmat& Q_block, const arma::fmat& K, const arma::fmat& V, const arma::uvec& visible,
                   arma::uword key_block) {
@@ -91,7 +79,7 @@ void add_key_block(QueryBlock& seen, const arma::fmat& Q_block, const arma::fmat
 
 FlashResult flash_attention(const arma::fcube& Q, const arma::fcube& K, const arma::fcube& V,
                             const FlashOptions& options) {
-  require_inputs(Q, K, V, options);
+  require_flash_inputs(Q, K, V, options);
   const arma::uword L = Q.n_rows, S = K.n_rows, N = Q.n_slices;
   const arma::uvec key_lengths = options.key_lengths.is_empty() ? arma::uvec{S} : options.key_lengths;  // (B)
   FlashResult result = {arma::fcube(L, V.n_cols, N), arma::fmat(L, N)};

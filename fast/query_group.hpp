@@ -10,27 +10,23 @@ namespace attn::fast {
 /// One sequence and one head, in panels (kernels.hpp).
 struct Head {
   ConstPanels keys;    ///< columns: D
-  ConstPanels values;  ///< columns: Dv. Panels behind the last key that anybody sees are not looked at
+  ConstPanels values;  ///< columns: Dv. Panels after the last key that any query sees are not read
   std::size_t L, S, head_dim, value_dim;
   std::size_t key_length;  ///< keys from here on are padding
   bool causal;             ///< query i sees the keys j <= i + S - L
 
+  /// As attn::visible_keys, for sizes that were checked before: this is called for every query of every block.
   std::size_t visible_keys(std::size_t query) const;
 };
 
-/// What one thread needs besides: the scores of a tile, and what its queries gathered so far. Its size depends on the
-/// sizes of a head alone, not on L or S.
-class Tiles {
+/// The queries that one thread works on, and what it needs for them: the scores of one panel with one block of keys,
+/// and what the queries have gathered so far. Its size depends on the sizes of a head alone, not on L or S.
+class QueryGroup {
  public:
-  /// Queries are taken together in groups, so that a block of keys that was fetched serves all of them.
-  static constexpr std::size_t group = 4;  ///< panels
-  /// Keys are taken in blocks: their scores stay in the nearest memory until they have mixed the values.
-  static constexpr std::size_t block_keys = 256;
+  QueryGroup(const Kernels& kernels, std::size_t value_dim);
 
-  Tiles(const Kernels& kernels, std::size_t value_dim);
-
-  /// Attention of up to `group` panels of queries over all keys that they see: flash attention's inner loop (Dao 2023,
-  /// algorithm 1, lines 5 to 14).
+  /// Attention of up to a group of panels of queries over all keys that they see: flash attention's inner loop (Dao
+  /// 2023, algorithm 1, lines 5 to 14).
   ///
   /// @param queries     columns: D, scores being Q K^T in base 2: they hold the factor log2(e) / sqrt(D)
   /// @param count       panels
@@ -48,9 +44,9 @@ class Tiles {
 
   const Kernels& kernels_;
   std::size_t R_, value_dim_;
-  AlignedFloats scores_;                   // (R x block_keys)
-  AlignedFloats gathered_;                 // group panels of Dv columns, not yet divided
-  AlignedFloats maximum_, sum_, rescale_;  // (group · R), (group · R), (R)
+  AlignedFloats scores_;                   // (R x keys_per_block)
+  AlignedFloats gathered_;                 // a group of panels of Dv columns, not yet divided
+  AlignedFloats maximum_, sum_, rescale_;  // (panels_per_group · R), (panels_per_group · R), (R)
 };
 
 }  // namespace attn::fast

@@ -1,7 +1,9 @@
-#include "attend.hpp"
+#include "query_group.hpp"
 
 #include <algorithm>
 #include <cmath>
+
+#include "units.hpp"
 
 namespace attn::fast {
 
@@ -10,23 +12,23 @@ std::size_t Head::visible_keys(std::size_t query) const {
   return std::min(key_length, query + 1 + S > L ? query + 1 + S - L : 0);
 }
 
-Tiles::Tiles(const Kernels& kernels, std::size_t value_dim)
+QueryGroup::QueryGroup(const Kernels& kernels, std::size_t value_dim)
     : kernels_(kernels), R_(kernels.rows), value_dim_(value_dim) {
-  scores_.reserve(R_ * block_keys);
-  gathered_.reserve(group * R_ * value_dim);
-  maximum_.reserve(group * R_);
-  sum_.reserve(group * R_);
+  scores_.reserve(R_ * keys_per_block);
+  gathered_.reserve(panels_per_group * R_ * value_dim);
+  maximum_.reserve(panels_per_group * R_);
+  sum_.reserve(panels_per_group * R_);
   rescale_.reserve(R_);
 }
 
-void Tiles::attend(const Head& head, ConstPanels queries, std::size_t count, std::size_t first_query, Panels output,
-                   float* log_sum_exp) {
+void QueryGroup::attend(const Head& head, ConstPanels queries, std::size_t count, std::size_t first_query,
+                        Panels output, float* log_sum_exp) {
   std::fill_n(gathered_.data(), count * value_dim_ * R_, 0.0f);
-  std::fill_n(maximum_.data(), group * R_, lowest_maximum);
-  std::fill_n(sum_.data(), group * R_, 0.0f);
+  std::fill_n(maximum_.data(), panels_per_group * R_, lowest_maximum);
+  std::fill_n(sum_.data(), panels_per_group * R_, 0.0f);
   const std::size_t end = std::min(head.L, first_query + count * R_);
-  const std::size_t keys = head.visible_keys(end - 1);  // the last query sees most
-  for (std::size_t first_key = 0; first_key < keys; first_key += block_keys) {
+  const std::size_t keys = head.visible_keys(end - 1);  // the last query sees the most
+  for (std::size_t first_key = 0; first_key < keys; first_key += keys_per_block) {
     for (std::size_t q = 0; q < count; ++q) {
       add_block(head, queries.data + q * queries.stride, q, first_query + q * R_, first_key);
     }
@@ -36,10 +38,10 @@ void Tiles::attend(const Head& head, ConstPanels queries, std::size_t count, std
   }
 }
 
-void Tiles::add_block(const Head& head, const float* queries, std::size_t q, std::size_t first_query,
-                      std::size_t first_key) {
+void QueryGroup::add_block(const Head& head, const float* queries, std::size_t q, std::size_t first_query,
+                           std::size_t first_key) {
   const std::size_t last_query = std::min(head.L, first_query + R_) - 1;
-  const std::size_t keys = std::min(head.visible_keys(last_query), first_key + block_keys);  // the block's end
+  const std::size_t keys = std::min(head.visible_keys(last_query), first_key + keys_per_block);  // the block's end
   if (keys <= first_key) return;
 
   const std::size_t all_see = head.visible_keys(first_query), panels = divided_up(keys - first_key, R_);
@@ -60,11 +62,11 @@ void Tiles::add_block(const Head& head, const float* queries, std::size_t q, std
                head.value_dim, rescale_.data(), gathered(q));
 }
 
-void Tiles::finish(const Head& head, std::size_t q, float* output, float* log_sum_exp) const {
+void QueryGroup::finish(const Head& head, std::size_t q, float* output, float* log_sum_exp) const {
   const float* sum = sum_.data() + q * R_;
   const float* maximum = maximum_.data() + q * R_;
   const float* from = gathered(q);
-  float factor[max_rows];  // who saw nobody has gathered zeros
+  float factor[max_rows];  // a query that saw no key has gathered zeros
   for (std::size_t i = 0; i < R_; ++i) factor[i] = sum[i] == 0 ? 0 : 1 / sum[i];
   for (std::size_t d = 0; d < head.value_dim; ++d) {
     for (std::size_t i = 0; i < R_; ++i) output[d * R_ + i] = from[d * R_ + i] * factor[i];
