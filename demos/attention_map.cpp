@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "attn/shape.hpp"
+#include "lesson/utf8.hpp"
 
 namespace attn {
 
@@ -13,50 +14,21 @@ namespace {
 
 using arma::uword;
 
-struct Character {
-  char32_t number;
-  std::string bytes;
-};
+using utf8::Character;
 
-/// UTF-8 cut into characters. It has to stand what a learner's tokenize() gives, so it has a reader of its own: a byte
-/// that is no UTF-8, or a control character, becomes the replacement.
-std::vector<Character> characters_of(const std::string& text, const Character& replacement) {
-  std::vector<Character> characters;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const std::size_t length = byte(at) < 0x80   ? 1
-                               : byte(at) < 0xC2 ? 0
-                               : byte(at) < 0xE0 ? 2
-                               : byte(at) < 0xF0 ? 3
-                                                 : 4;
-    bool valid = length > 0 && byte(at) <= 0xF4 && at + length <= text.size();
-    char32_t number = length <= 1 ? byte(at) : byte(at) & (0x7FU >> length);
-    for (std::size_t i = at + 1; valid && i < at + length; ++i) {
-      valid = (byte(i) & 0xC0U) == 0x80;
-      number = (number << 6) | (byte(i) & 0x3FU);
-    }
-    valid = valid && !(length == 3 && number < 0x800) && !(length == 4 && number < 0x10000) && number <= 0x10FFFF &&
-            !(number >= 0xD800 && number <= 0xDFFF) && number != 0xFFFE && number != 0xFFFF;
-    const bool control = number < 0x20 || (number >= 0x7F && number < 0xA0);
-    characters.push_back(valid && !control ? Character{number, text.substr(at, length)} : replacement);
-    at += valid ? length : 1;
+/// The characters of a token, with a replacement for those that cannot be shown: a learner's tokenize() may give any
+/// bytes. XML excludes U+FFFE and U+FFFF, too.
+std::vector<Character> characters_of(const std::string& token, const Character& replacement) {
+  std::vector<Character> characters = utf8::characters(token);
+  for (Character& character : characters) {
+    if (!character.printable() || character.code == 0xFFFE || character.code == 0xFFFF) character = replacement;
   }
   return characters;
 }
 
-/// Columns of a terminal: two for wide characters (Unicode's East Asian Width), none for marks set upon another.
-std::size_t width_of(char32_t c) {
-  const auto in = [&](char32_t first, char32_t last) { return c >= first && c <= last; };
-  if (in(0x0300, 0x036F) || in(0x200B, 0x200F) || in(0xFE00, 0xFE0F)) return 0;
-  const bool wide = in(0x1100, 0x115F) || in(0x2E80, 0xA4CF) || in(0xAC00, 0xD7A3) || in(0xF900, 0xFAFF) ||
-                    in(0xFE30, 0xFE4F) || in(0xFF00, 0xFF60) || in(0xFFE0, 0xFFE6) || in(0x1F300, 0x1F64F) ||
-                    in(0x1F680, 0x1FAFF) || in(0x20000, 0x3FFFD);
-  return wide ? 2 : 1;
-}
-
 std::size_t width_of(const std::vector<Character>& characters) {
   std::size_t width = 0;
-  for (const Character& character : characters) width += width_of(character.number);
+  for (const Character& character : characters) width += static_cast<std::size_t>(character.columns);
   return width;
 }
 
@@ -104,7 +76,7 @@ struct Label {
 };
 
 Label label_of(const std::string& token, std::size_t columns) {
-  const std::vector<Character> name = cut(characters_of(token, {U'?', "?"}), columns, {U'~', "~"});
+  const std::vector<Character> name = cut(characters_of(token, {"?", U'?'}), columns, {"~", U'~'});
   return {joined(name), width_of(name)};
 }
 
@@ -211,12 +183,12 @@ std::string attention_map_text(const arma::mat& weights, const std::vector<std::
 
 namespace {
 
-const Character replacement = {0xFFFD, "\xEF\xBF\xBD"};
+const Character replacement = {"\xEF\xBF\xBD", 0xFFFD};
 
 std::string escaped(const std::vector<Character>& characters) {
   std::string text;
   for (const Character& character : characters) {
-    switch (character.number) {
+    switch (character.code) {
       case U'&': text += "&amp;"; break;
       case U'<': text += "&lt;"; break;
       case U'>': text += "&gt;"; break;
@@ -230,7 +202,7 @@ std::string escaped(const std::vector<Character>& characters) {
 
 std::string whole(const std::string& token) { return escaped(characters_of(token, replacement)); }
 std::string short_label(const std::string& token) {
-  return escaped(cut(characters_of(token, replacement), 14, {U'…', "…"}));
+  return escaped(cut(characters_of(token, replacement), 14, {"…", U'…'}));
 }
 
 std::string attribute(const std::string& name, std::size_t value) {

@@ -6,48 +6,14 @@
 #include <string_view>
 #include <utility>
 
+#include "lesson/utf8.hpp"
+
 namespace attn {
 
 namespace {
 
-/// A character: its bytes in the text, and the columns it takes.
-struct Character {
-  std::string_view bytes;
-  char32_t code = 0;
-  int columns = 1;
-};
-
-int width_of(char32_t code) {
-  if (code < 0x300) return 1;
-  static constexpr std::pair<char32_t, char32_t> none[] = {{0x300, 0x36F}, {0x200B, 0x200F}, {0xFE00, 0xFE0F}};
-  static constexpr std::pair<char32_t, char32_t> two[] = {{0x1100, 0x115F}, {0x2E80, 0xA4CF},   {0xAC00, 0xD7A3},
-                                                          {0xF900, 0xFAFF}, {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},
-                                                          {0xFFE0, 0xFFE6}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}};
-  const auto within = [code](const auto& range) { return code >= range.first && code <= range.second; };
-  if (std::any_of(std::begin(none), std::end(none), within)) return 0;
-  return std::any_of(std::begin(two), std::end(two), within) ? 2 : 1;
-}
-
-/// The character at a place in a text; a byte that is not UTF-8 is one of its own.
-Character character_at(const std::string& text, std::size_t at) {
-  const auto first = static_cast<unsigned char>(text[at]);
-  std::size_t length = first < 0x80 ? 1 : (first >> 5) == 6 ? 2 : (first >> 4) == 14 ? 3 : (first >> 3) == 30 ? 4 : 1;
-  if (at + length > text.size()) length = 1;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((static_cast<unsigned char>(text[at + i]) >> 6) != 2) length = 1;
-  }
-  char32_t code = length == 1 ? first : first & (0x7Fu >> length);
-  for (std::size_t i = 1; i < length; ++i) code = (code << 6) | (static_cast<unsigned char>(text[at + i]) & 0x3Fu);
-  return {std::string_view(text).substr(at, length), code, width_of(code)};
-}
-
-/// The characters of a text, which has to live as long as they do.
-std::vector<Character> characters(const std::string& text) {
-  std::vector<Character> all;
-  all.reserve(text.size());
-  for (std::size_t at = 0; at < text.size(); at += all.back().bytes.size()) all.push_back(character_at(text, at));
-  return all;
-}
+using utf8::character_at;
+using utf8::characters;
 
 std::string first_columns(const std::string& text, int columns) {
   std::size_t end = 0;
@@ -74,9 +40,7 @@ std::string harmless(const std::string& line) {
       column += spaces;
       continue;
     }
-    const bool control = character.code < 0x20 || (character.code >= 0x7F && character.code < 0xA0);
-    const bool no_character = character.bytes.size() == 1 && character.code >= 0x80;
-    shown += control || no_character ? std::string_view("?") : character.bytes;
+    shown += character.printable() ? character.bytes : std::string_view("?");
     column += character.columns;
   }
   return shown;

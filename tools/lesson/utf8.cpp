@@ -1,0 +1,68 @@
+#include "lesson/utf8.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace attn::utf8 {
+
+namespace {
+
+using Range = std::pair<char32_t, char32_t>;
+
+int columns_of(char32_t code) {
+  if (code < 0x300) return 1;
+  static constexpr Range none[] = {{0x300, 0x36F}, {0x200B, 0x200F}, {0xFE00, 0xFE0F}};
+  static constexpr Range two[] = {{0x1100, 0x115F},   {0x2E80, 0xA4CF},  {0xAC00, 0xD7A3}, {0xF900, 0xFAFF},
+                                  {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},  {0xFFE0, 0xFFE6}, {0x1F300, 0x1F64F},
+                                  {0x1F680, 0x1FAFF}, {0x20000, 0x3FFFD}};
+  const auto within = [code](const Range& range) { return code >= range.first && code <= range.second; };
+  if (std::any_of(std::begin(none), std::end(none), within)) return 0;
+  return std::any_of(std::begin(two), std::end(two), within) ? 2 : 1;
+}
+
+/// How many bytes a character takes that begins with this one; 0 when none does.
+std::size_t length_after(unsigned char first) {
+  if (first < 0x80) return 1;
+  if (first < 0xC2) return 0;
+  if (first < 0xE0) return 2;
+  if (first < 0xF0) return 3;
+  return first < 0xF5 ? 4 : 0;
+}
+
+/// False for longer spellings of a smaller number, for surrogates, and above Unicode's last character.
+bool valid(char32_t code, std::size_t length) {
+  if (length == 3) return code >= 0x800 && !(code >= 0xD800 && code <= 0xDFFF);
+  return length != 4 || (code >= 0x10000 && code <= 0x10FFFF);
+}
+
+}  // namespace
+
+bool Character::printable() const {
+  const bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
+  const bool invalid = bytes.size() == 1 && code >= 0x80;
+  return !control && !invalid;
+}
+
+Character character_at(const std::string& text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::size_t length = length_after(byte(at));
+  const Character invalid = {std::string_view(text).substr(at, 1), byte(at), 1};
+  if (length == 0 || at + length > text.size()) return invalid;
+  char32_t code = length == 1 ? byte(at) : byte(at) & (0x7FU >> length);
+  for (std::size_t i = at + 1; i < at + length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80) return invalid;
+    code = (code << 6) | (byte(i) & 0x3FU);
+  }
+  if (!valid(code, length)) return invalid;
+  return {std::string_view(text).substr(at, length), code, columns_of(code)};
+}
+
+std::vector<Character> characters(const std::string& text) {
+  std::vector<Character> all;
+  all.reserve(text.size());
+  for (std::size_t at = 0; at < text.size(); at += all.back().bytes.size()) all.push_back(character_at(text, at));
+  return all;
+}
+
+}  // namespace attn::utf8
