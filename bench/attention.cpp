@@ -1,11 +1,11 @@
-// One layer of self-attention, written in the ways of the course: time, FLOP/s, share of sgemm's rate, memory.
+// One layer of self-attention in each of the course's versions: time, FLOP/s, share of sgemm's rate, memory.
 //
 //   naive_v1      lesson 01: one head, double, without an output projection
 //   naive         lesson 07: separate projections, double
 //   fused         lesson 08: one projection, double
 //   flash         lesson 19, readable, float
 //   flash_fast    lesson 19's fast kernels, float
-//   learners      your lesson 19, in place of the readable one
+//   learners      your lesson 19, instead of the readable one
 //
 // Shares of sgemm's rate are of single precision, also for those that compute in double.
 #include <benchmark/benchmark.h>
@@ -59,7 +59,7 @@ Forward in_double(std::shared_ptr<Layer> layer, Size size, bool causal) {
 }
 
 Forward naive_v1(Size size, bool causal) {
-  if (causal) return {};  // it knows no mask
+  if (causal) return {};  // it takes no mask
   auto layer = std::make_shared<SelfAttentionV1>(embed_dim);
   auto X = std::make_shared<arma::cube>(size.L, embed_dim, size.B, arma::fill::randn);
   return [=] { keep(layer->forward(*X)); };
@@ -107,14 +107,14 @@ Forward flash_fast(Size size, bool causal) {
   return [=] { keep(layer->forward(*X, causal)); };
 }
 
-/// What makes score matrices needs two of 8 bytes for each head and pair: too much for most machines here.
+/// Layers with score matrices need two numbers of 8 bytes for each head and pair: too much memory beyond 4096 tokens.
 bool fits(const std::string& kind, Size size) {
   return size.L <= 4096 || kind.find("flash") == 0 || kind == "learners";
 }
 
 void measure(benchmark::State& state, const MakeForward& make, Size size, bool causal, double sgemm) {
   const Forward forward = make(size, causal);
-  if (!forward) return state.SkipWithError("knows no mask");
+  if (!forward) return state.SkipWithError("takes no mask");
   try {
     state.counters["peak_MiB"] = static_cast<double>(peak_growth(forward)) / (1 << 20);
   } catch (const std::exception& error) {

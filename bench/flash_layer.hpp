@@ -11,7 +11,8 @@ namespace attn::bench {
 /// Attention of one sequence, its heads being slices: lesson 19's flash_attention, or a learner's.
 using HeadsAttention = std::function<arma::fcube(const arma::fcube& Q, const arma::fcube& K, const arma::fcube& V)>;
 
-/// The whole layer of lesson 08 in float, around some attention: what lesson 19's function is worth in its place.
+/// The whole layer of lesson 08 in float, around any attention function: shows what lesson 19's is worth inside a
+/// layer.
 class FlashLayer {
  public:
   FlashLayer(const Linear& qkv_proj, const Linear& output_proj, arma::uword heads, HeadsAttention attention);

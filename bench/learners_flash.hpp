@@ -2,8 +2,8 @@
 
 #include <armadillo>
 
-/// The learner's flash_attention. Its files, and learners_flash.cpp, are compiled with `attn_learner` in place of the
-/// namespace `attn`, so that they fit into one program with the reference.
+/// The learner's flash_attention. Its files, and learners_flash.cpp, are compiled with the namespace
+/// `attn_learner` instead of `attn`, so that one program can hold them and the reference.
 namespace learners {
 
 /// @throws what the learner's code throws: std::exception for a task that is not written yet.

@@ -51,10 +51,10 @@ double sgemm_rate(int threads) {
 
 std::size_t peak_growth(const std::function<void()>& call) {
 #ifdef __GLIBC__
-  malloc_trim(0);  // what was freed earlier is given back, and counts again when it is used again
+  malloc_trim(0);  // returns freed memory to the system, so that it counts when it is used again
 #endif
   const std::size_t before = memory_status("VmRSS");
-  std::ofstream("/proc/self/clear_refs") << 5;  // the highest so far is forgotten
+  std::ofstream("/proc/self/clear_refs") << 5;  // resets the highest so far
   call();
   const std::size_t highest = memory_status("VmHWM");
   return highest > before ? highest - before : 0;

@@ -16,7 +16,7 @@ double layer_flops(arma::uword B, arma::uword L, bool causal);
 /// Seconds that a call takes.
 double seconds(const std::function<void()>& call);
 
-/// Floating-point operations a second of OpenBLAS's sgemm for 2048 x 2048 matrices, the fastest of 5.
+/// Floating-point operations per second of OpenBLAS's sgemm for 2048 x 2048 matrices, the fastest of 5.
 double sgemm_rate(int threads);
 
 /// Bytes by which the resident memory grew at its highest while `call` ran (Linux; elsewhere 0).

@@ -77,7 +77,7 @@ def seconds(command, folder, expect=0):
 
 
 def linked_after(course):
-    """How long after its start ninja had linked the program, the last time it did."""
+    """How long ninja took from its start until it had linked the program, the last time it did."""
     steps = [line.split("\t") for line in (course / "build/dev/.ninja_log").read_text().splitlines()[1:]]
     return [int(end) / 1000 for _, end, _, output, _ in steps if output == "lesson_01"][-1]
 
@@ -108,7 +108,7 @@ def measure(course, runs, idle_seconds):
         watch.close()
 
     watch = Watch(course)
-    watch.wait_for("the reference")  # of the speed line: then nothing runs any more
+    watch.wait_for("the reference")  # on the speed line: then nothing runs any more
     for run in range(runs):
         watch.settle(0.5)
         saved = time.monotonic()

@@ -12,7 +12,7 @@ touched. Each save changes the file, so that it really is compiled again.
     test program           build/dev/lesson_01 alone
     clone -> verdict       ./learn and the first ./learn check 00 on a clean clone, packages present
     start                  ./learn list when all is there
-    without the header     the same file compiled without the precompiled header: how fast this machine is just now
+    without the header     the same file compiled without the precompiled header: how fast this machine is at the moment
 """
 
 import argparse

@@ -1,4 +1,4 @@
-# Packages, wrapped once as targets, and what every target of ours is compiled with.
+# Packages, wrapped once as targets, and the flags that all our targets share.
 set(CMAKE_CXX_STANDARD 17)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -46,7 +46,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   add_compile_options(-fpch-instantiate-templates)
 endif()
 
-# A quick linker, where there is one, saves up to 0.4 s each time (sanitizers want the default one).
+# A fast linker, if there is one, saves up to 0.4 s each time (sanitizers want the default one).
 if(NOT ATTN_SANITIZE)
   find_program(ATTN_LLD ld.lld)
   find_program(ATTN_GOLD ld.gold)
@@ -62,7 +62,7 @@ endif()
 set(pch ${CMAKE_CURRENT_LIST_DIR}/pch)
 add_library(attn_armadillo_templates STATIC EXCLUDE_FROM_ALL ${pch}/armadillo_templates.cpp)
 target_link_libraries(attn_armadillo_templates PUBLIC attn_armadillo)
-if(ATTN_SANITIZE) # instantiated where they are used, and nothing besides: sanitized code is slow to compile
+if(ATTN_SANITIZE) # instantiated only where they are used: sanitized code is slow to compile
   target_compile_definitions(attn_contract INTERFACE ATTN_PLAIN_ARMADILLO)
 else()
   target_link_libraries(attn_contract INTERFACE attn_armadillo_templates)

@@ -1,15 +1,15 @@
-# attn_lean_armadillo(folder result): writes a copy of some of the installed Armadillo's headers that compiles quicker.
+# attn_lean_armadillo(folder result): writes a copy of some of the installed Armadillo's headers that compiles faster.
 #
 # A compiler instantiates an inline member in every file that uses it, even where `extern template` says that it is
 # instantiated elsewhere. And g++ instantiates what the plain inline functions of a precompiled header need in every file
-# behind it, whether they are called or not. So in the copy
+# that uses it, whether they are called or not. So in the copy
 #
-# - the templates that armadillo_templates.hpp instantiates are not marked inline: to a template it is no more than a hint;
+# - the templates that armadillo_templates.hpp instantiates are not marked inline, which is only a hint for a template;
 # - the plain functions that make a matrix, such as randu(n) and regspace(a, b), are only declared. They are defined in
 #   armadillo_templates.cpp.
 #
-# Nothing is left out, and nothing gives another result. Headers that stay as they are are not copied: the compiler finds
-# them where they were. `result` is FALSE when a header is missing or has nothing to replace: then use none of the copy.
+# Nothing is left out, and no result changes. Headers that stay the same are not copied: the compiler finds the installed
+# ones. `result` is FALSE when a header is missing or has nothing to replace: then use none of the copy.
 function(attn_lean_armadillo folder result)
   set(${result} FALSE PARENT_SCOPE)
   configure_file(${ARMADILLO_INCLUDE_DIR}/armadillo ${folder}/armadillo COPYONLY)
@@ -24,7 +24,7 @@ function(attn_lean_armadillo folder result)
     endforeach()
   endforeach()
 
-  string(ASCII 1 end) # stands for the brace that closes a function: a regular expression has to end there
+  string(ASCII 1 end) # marks the brace that closes a function, where the regular expression has to end
   foreach(name chi2rnd misc randg randi randn randperm randu regspace speye sprandn sprandu trimat_ind)
     _attn_read_armadillo(fn_${name} original)
     string(REPLACE "\n  }\n" "\n  ${end}\n" text "${original}")

@@ -1,4 +1,4 @@
-// ./learn demo 03: what becomes of a query that may attend to nobody, with the functions that you wrote.
+// ./learn demo 03: what becomes of a query that may attend to no key, with the functions that you wrote.
 
 #include <armadillo>
 #include <cmath>
@@ -54,7 +54,7 @@ void run() {
   const arma::cube safe = attn::safe_softmax_rows(with_infinity);
 
   std::puts("Two queries (rows), two keys (columns). Key 1 is padding. Query 0 may");
-  std::puts("attend to key 0 alone. Query 1 may attend to nobody.\n");
+  std::puts("attend to key 0 alone. Query 1 may attend to no key.\n");
   std::puts("  scores       mask (1 may attend)   values V");
   std::puts("  [ 2  1 ]     [ 1  0 ]              [ 1  0 ]");
   std::puts("  [ 0  5 ]     [ 0  0 ]              [ 4  4 ]   <- padding\n");
@@ -87,7 +87,7 @@ int main() {
     std::puts("safe_softmax_rows and scaled_dot_product_attention first.");
     return 1;
   } catch (const std::exception& error) {
-    std::printf("What you wrote threw an error: %s\nSee what ./learn check 03 says.\n", error.what());
+    std::printf("What you wrote threw an error: %s\nRun ./learn check 03 to see what is wrong.\n", error.what());
     return 1;
   }
 }

@@ -72,11 +72,11 @@ void print_sentence(const Options& options, const EncodedBatch& batch, const arm
             << attn::attention_map_text(kept.empty() ? arma::mat() : mean, kept);
 }
 
-/// @throws std::runtime_error when the file is there already, or cannot be written.
+/// @throws std::runtime_error when the file exists already, or cannot be written.
 void write_new_file(const std::string& path, const std::string& text) {
   std::FILE* file = std::fopen(path.c_str(), "wx");  // x: never over an existing file
   if (file == nullptr) {
-    throw std::runtime_error(errno == EEXIST ? path + " is there already, and is left as it is: give another name"
+    throw std::runtime_error(errno == EEXIST ? path + " exists already and is left as it is: give another name"
                                              : path + " cannot be written: " + std::strerror(errno));
   }
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
@@ -85,7 +85,7 @@ void write_new_file(const std::string& path, const std::string& text) {
 
 void show(const Options& options) {
   if (!options.svg.empty() && std::filesystem::exists(std::filesystem::symlink_status(options.svg))) {
-    throw std::runtime_error(options.svg + " is there already, and is left as it is: give another name");
+    throw std::runtime_error(options.svg + " exists already and is left as it is: give another name");
   }
   if (options.picture_of < 1 || options.picture_of > options.sentences.size()) {
     throw std::invalid_argument("--picture-of is " + std::to_string(options.picture_of) + ", expected 1 to " +
@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("Which word attends to which, with what you wrote in lesson 10");
   app.add_option("sentences", options.sentences, "sentences in UTF-8, each in quotes; without any, two examples");
-  app.add_option("--words", options.words, "the words that are known; without it, all words of the sentences");
+  app.add_option("--words", options.words, "the known words; without it, all words of the sentences");
   app.add_option("--heads", options.heads, "number of heads, a divisor of dim")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

@@ -69,7 +69,7 @@ char shade(double weight) {
   return shades[std::min<std::size_t>(9, static_cast<std::size_t>(std::min(weight, 1.0) * 10))];
 }
 
-/// Tokens as the rows and columns of a text map bear them.
+/// A token as it labels a row or a column of a text map.
 struct Label {
   std::string text;
   std::size_t width;
@@ -83,14 +83,14 @@ Label label_of(const std::string& token, std::size_t columns) {
 constexpr std::size_t terminal_width = 72;
 constexpr std::size_t most_rows = 40;
 
-/// How a text map is laid out: for how many tokens, and how much room each thing has.
+/// How a text map is laid out: for how many tokens, and how wide each part is.
 struct Layout {
   std::vector<Label> labels;  ///< of the tokens that are shown
   std::size_t digits;         ///< of their largest number
   std::size_t widest = 0;     ///< of the labels
   std::size_t cell;           ///< columns for a weight
-  bool names;                 ///< columns bear names, not numbers
-  bool only_shades;           ///< one letter a weight
+  bool names;                 ///< columns are headed by names, not numbers
+  bool only_shades;           ///< one letter per weight
 
   explicit Layout(const std::vector<std::string>& tokens) {
     const std::size_t shown = std::min(tokens.size(), most_rows);
@@ -99,10 +99,10 @@ struct Layout {
       widest = std::max(widest, labels.back().width);
     }
     digits = std::to_string(shown).size();
-    const std::size_t room = terminal_width - left();
+    const std::size_t available = terminal_width - left();
     const std::size_t named_cell = std::max<std::size_t>(6, widest + 2);
-    names = shown * named_cell <= room;
-    only_shades = shown * 6 > room;
+    names = shown * named_cell <= available;
+    only_shades = shown * 6 > available;
     cell = names ? named_cell : only_shades ? 1 : 6;
   }
 
@@ -139,7 +139,7 @@ std::string percent_line(const Layout& layout, std::size_t i, const arma::rowvec
     const std::string value = percent(row(j));
     text += spaces(layout.cell - value.size() - 1) + value + shade(row(j));
   }
-  if (is_zero(row)) text += "\n" + spaces(layout.digits + 1) + "^ attends to nobody: all weights are 0";
+  if (is_zero(row)) text += "\n" + spaces(layout.digits + 1) + "^ attends to no token: all weights are 0";
   return text + "\n";
 }
 
@@ -149,7 +149,7 @@ std::string shade_line(const Layout& layout, std::size_t i, const arma::rowvec& 
   for (std::size_t j = 0; j < layout.labels.size(); ++j) {
     text += std::isnan(row(j)) ? '?' : row(j) == 0 ? '-' : shade(row(j) / row.max());
   }
-  if (is_zero(row)) return text + "| nobody\n";
+  if (is_zero(row)) return text + "| no token\n";
   const uword most = row.index_max();
   return text + "| " + percent(row(most)) + "% at " + std::to_string(most + 1) + "\n";
 }
@@ -171,7 +171,7 @@ std::string attention_map_text(const arma::mat& weights, const std::vector<std::
   }
   if (layout.labels.size() < tokens.size()) {
     text += "(the first " + std::to_string(layout.labels.size()) + " of " + std::to_string(tokens.size()) +
-            " tokens, and to whom of these they attend)\n";
+            " tokens, and which of these they attend to)\n";
   }
   if (!layout.only_shades) return text + "percent of a row's attention; shades .:;=+*#%@ from 10 to 90; - is 0\n";
   return text +
@@ -209,7 +209,7 @@ std::string attribute(const std::string& name, std::size_t value) {
   return " " + name + "=\"" + std::to_string(value) + "\"";
 }
 
-/// What a head does, in a sentence for each token: for those who cannot see the picture.
+/// What a head does, in a sentence for each token: for readers who cannot see the picture.
 std::string description(const arma::cube& weights, const std::vector<std::string>& tokens) {
   std::string text;
   for (uword h = 0; h < weights.n_slices; ++h) {
@@ -219,7 +219,7 @@ std::string description(const arma::cube& weights, const std::vector<std::string
       const uword most = row.index_max();
       text += (i == 0 ? " " : ", ") + whole(tokens[i]);
       text += row.has_nan() || row.max() <= 0
-                  ? " attends to nobody"
+                  ? " attends to no token"
                   : " attends most to " + whole(tokens[most]) + " (" + percent(row(most)) + " percent)";
     }
     text += ". ";
@@ -258,7 +258,7 @@ std::string panel_svg(const arma::mat& weights, const std::vector<std::string>& 
   return svg;
 }
 
-/// @param caption what stands above the panels
+/// @param caption the text above the panels
 std::string picture(const arma::cube& weights, const std::vector<std::string>& tokens, const std::string& caption) {
   const std::size_t across = std::clamp<std::size_t>(weights.n_slices, 1, tokens.size() > 8 ? 1 : 2);
   const std::size_t down = (weights.n_slices + across - 1) / across;

@@ -1,4 +1,4 @@
-// ONNX Runtime as one of the peers that bench/peers/run compares (ours.cpp says what a peer answers). FOLDER/layer.onnx is
+// ONNX Runtime as one of the peers that bench/run compares (ours.cpp says what a peer answers). FOLDER/layer.onnx is
 // written by onnx_model.py.
 const fs = require('fs');
 const path = require('path');

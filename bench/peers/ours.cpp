@@ -1,4 +1,4 @@
-// The course's layers as one of the peers that bench/peers/run compares. All peers answer the same commands on standard
+// The course's layers as one of the peers that bench/run compares. All peers answer the same commands on standard
 // input, each with one line:
 //
 //   version                   of what it measures                             -> a few words

@@ -25,7 +25,7 @@ def spread(values, digits=2):
 
 
 def start_others(folder, size, arguments, missing):
-    """The other peers that are there, after their results were compared with ours."""
+    """The other peers that are available, after comparing their results with ours."""
     others = []
     for starts in turns.OTHERS.values():
         try:
@@ -80,7 +80,7 @@ def table(rows):
 
 
 def summary(ratios):
-    """Of the medians of all sizes the smallest, against the faster of a library's ways."""
+    """The smallest of the medians of all sizes, against the faster of a library's layers."""
     least = {library: min(best[library] for best in ratios if library in best) for best in ratios for library in best}
     return "At every size at least " + " and ".join(f"{ratio:.2f} times as fast as {library}"
                                                     for library, ratio in least.items()) + " at its best (medians).\n"

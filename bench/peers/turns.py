@@ -11,7 +11,7 @@ BUILD = ROOT / "build/bench"
 HERE = ROOT / "bench/peers"
 E, H = 512, 8
 MIB = 1 << 20
-# Without a choice of OpenBLAS's kernels, which could only make the peers that use them slower.
+# Without OPENBLAS_CORETYPE, a choice of kernels that could only slow down the peers that use OpenBLAS.
 SURROUNDINGS = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
 
 
@@ -42,7 +42,7 @@ class Peer:
         return answer
 
     def seconds(self, times):
-        """Of one forward, the mean of so many."""
+        """Seconds of one forward, the mean of `times`."""
         return float(self.ask(f"time {times}")) / times
 
     def first_forward(self):
@@ -68,7 +68,7 @@ def ours(kind="fast"):
 
 
 def blas_settings():
-    """What decides how PyTorch's own threads and OpenBLAS's get on, in words. Which one is the fastest may depend on the machine."""
+    """Settings that decide how PyTorch's own threads and OpenBLAS's interact, by name. The fastest may depend on the machine."""
     settings = {"": {}, "one BLAS thread": {"OPENBLAS_NUM_THREADS": "1"}}
     for library in sorted(pathlib.Path("/usr/lib").glob("*/openblas-openmp")):  # it shares PyTorch's threads
         settings["OpenBLAS with OpenMP"] = {"LD_LIBRARY_PATH": str(library)}
@@ -89,7 +89,7 @@ def onnx_runtime(folder):
     return Peer("ONNX Runtime", ["node", HERE / "onnxruntime_peer.js"], {"NODE_PATH": str(BUILD / "peers/node_modules")})
 
 
-# The other peers, and the ways to start each in a folder with the layer's weights. The fastest is what counts.
+# The other peers, and the ways to start each in a folder with the layer's weights. The fastest one counts.
 OTHERS = {"PyTorch nn.MultiheadAttention": pytorch("mha", "PyTorch nn.MultiheadAttention"),
           "PyTorch SDPA": pytorch("sdpa", "PyTorch SDPA"),
           "ONNX Runtime": [onnx_runtime]}
@@ -101,7 +101,7 @@ def loaded(peer, folder, batch, length, threads):
 
 
 def fastest(starts, folder, batch, length, threads):
-    """The peer that computes this size soonest, loaded. Its `growth` is the memory that its first forward took."""
+    """The peer that computes this size fastest, loaded. Its `growth` is the memory that its first forward took."""
     best = None
     for start in starts:
         peer = loaded(start(folder), folder, batch, length, threads)
@@ -137,13 +137,13 @@ def largest_difference(folder, a, b):
 def take_turns(peers, rounds, least_seconds, after_round=lambda: None):
     """Seconds of a forward, for each peer a list of `rounds`. Every turn lasts about `least_seconds`."""
     times = {}
-    for peer in peers:  # each has computed before; what takes long needs no more to warm up
+    for peer in peers:  # each has computed before; a long forward needs no more warming up
         once = peer.seconds(1)
         times[peer] = max(1, round(least_seconds / (peer.seconds(3) if once < 1 else once)))
     taken = {peer: [] for peer in peers}
     for turn in range(rounds):
         for peer in peers[turn % len(peers):] + peers[: turn % len(peers)]:
-            time.sleep(0.05)  # threads of the one before may still wait for work, and be busy with that
+            time.sleep(0.05)  # threads of the previous peer may still spin, waiting for work
             taken[peer].append(peer.seconds(times[peer]))
         after_round()
     return taken

@@ -1,5 +1,5 @@
-// The parts of Armadillo that every lesson uses, instantiated once in armadillo_templates.cpp and not anew in every
-// file: that takes a quarter of a second from each compilation of the learner's file. The code stays Armadillo's.
+// The parts of Armadillo that every lesson uses, instantiated once in armadillo_templates.cpp and not again in every
+// file: that saves a quarter of a second in each compilation of the learner's file. The code stays Armadillo's.
 #pragma once
 
 #include <armadillo>

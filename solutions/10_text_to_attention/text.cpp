@@ -7,7 +7,7 @@ namespace attn {
 
 namespace {
 
-/// How many bytes the character that begins with this byte has; 0 for a byte that begins none.
+/// How many bytes a character has that begins with this byte; 0 for a byte that cannot begin one.
 std::size_t length_from_first_byte(unsigned char first) {
   if (first < 0x80) return 1;                    // 0xxxxxxx: ASCII
   if (first >= 0xC2 && first <= 0xDF) return 2;  // 110xxxxx; C0 and C1 would write ASCII in two bytes
@@ -16,7 +16,7 @@ std::size_t length_from_first_byte(unsigned char first) {
   return 0;                                      // 10xxxxxx: in the middle of a character
 }
 
-/// The range that a number must be in to need that many bytes.
+/// The code points that need exactly that many bytes.
 bool is_in_range(char32_t c, std::size_t length) {
   const bool surrogate = c >= 0xD800 && c <= 0xDFFF;
   if (length == 3) return c >= 0x800 && !surrogate;
@@ -36,7 +36,7 @@ std::string lower_ascii(std::string word) {
 char32_t code_point(const std::string& character) {
   const auto first = static_cast<unsigned char>(character.at(0));
   if (character.size() == 1) return first;
-  char32_t number = first & (0x7FU >> character.size());  // without the ones that tell the length
+  char32_t number = first & (0x7FU >> character.size());  // without the leading ones that encode the length
   for (std::size_t i = 1; i < character.size(); ++i) {
     number = (number << 6) | (static_cast<unsigned char>(character[i]) & 0x3FU);
   }

@@ -52,7 +52,7 @@ MultiheadAttention::MultiheadAttention(arma::uword embed_dim, arma::uword num_he
       num_heads_(num_heads) {}
 
 void MultiheadAttention::load_state(const MultiheadAttentionState& state) {
-  require_state(*this, state);  // all of it first: what is wrong must leave the layer as it was
+  require_state(*this, state);  // all of it first: a wrong state must leave the layer as it was
 
   const arma::uword E = query_proj.weight.n_rows;
   if (is_packed(*this)) {

@@ -11,7 +11,7 @@ namespace attn {
 
 namespace {
 
-/// The mean of each group of heads, column by column: (rows x H·D) -> (rows x G·D). A bias that is not there stays so.
+/// The mean of each group of heads, column by column: (rows x H·D) -> (rows x G·D). A missing bias stays missing.
 arma::mat group_means(const arma::mat& heads, arma::uword num_heads, arma::uword num_kv_heads) {
   if (heads.is_empty()) return heads;
   const arma::uword D = heads.n_cols / num_heads;
@@ -43,7 +43,7 @@ arma::cube GroupedQueryAttention::forward(const arma::cube& X, const Mask& mask)
   const arma::cube K = split_heads(key_proj(X), num_kv_heads_);    // (L x D x G·B)
   const arma::cube V = split_heads(value_proj(X), num_kv_heads_);  // (L x D x G·B)
 
-  // Slice b·H + h shares b·G + h / (H / G): H being a whole number of groups, one division says both.
+  // Slice b·H + h shares b·G + h / (H / G): H is a multiple of the group size, so one division gives both.
   const arma::uword group_size = num_heads_ / num_kv_heads_;
   arma::cube scores(Q.n_rows, K.n_rows, Q.n_slices);  // (L x L x H·B)
   for (arma::uword n = 0; n < Q.n_slices; ++n) {

@@ -25,7 +25,7 @@ arma::cube CachedAttention::prefill(const arma::cube& X, const arma::uvec& lengt
   cache.append(K, V, lengths);
   cache_ = std::move(cache);
 
-  // Padding stands at the end: to the tokens before it, it is the future.
+  // Padding is at the end: to the tokens before it, it is the future.
   arma::cube context = scaled_dot_product_attention(Q, K, V, causal_mask(X.n_rows, X.n_rows));  // (L x D x H·B)
   return output_proj(merge_heads(std::move(context), num_heads()));
 }

@@ -18,7 +18,7 @@ arma::uvec window_keys(arma::uword i, arma::uword L, arma::uword S, arma::uword 
     throw std::invalid_argument("i is " + std::to_string(i) + ", expected a query below L = " + std::to_string(L));
   }
   if (i + S < L) return {};
-  const arma::uword end = i + S - L + 1;                  // behind the query's own place
+  const arma::uword end = i + S - L + 1;                  // after the query's own place
   const arma::uword start = end - std::min(window, end);  // of the window, without going below zero
   const arma::uword kept = std::min(sinks, start);        // the sinks that the window does not hold already
   arma::uvec keys(kept + end - start);

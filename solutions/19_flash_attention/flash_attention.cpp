@@ -11,7 +11,7 @@ namespace {
 
 const float infinity = arma::fdatum::inf;
 
-/// All that a block of queries sees in one slice of K and V, key block after key block.
+/// All that a block of queries sees in one slice of K and V, one key block after the other.
 QueryBlock attend(const arma::fmat& Q_block, const arma::fmat& K, const arma::fmat& V, const arma::uvec& visible,
                   arma::uword key_block) {
   const arma::uword Lb = Q_block.n_rows;
@@ -22,7 +22,7 @@ QueryBlock attend(const arma::fmat& Q_block, const arma::fmat& K, const arma::fm
     const arma::uword last = first + std::min(key_block, end - first) - 1;
     arma::uvec visible_here = visible;  // (Lb), counted from this block's first key
     for (arma::uword& keys : visible_here) keys -= std::min(keys, first);
-    // As arguments the rows are copied, once, to tiles that lie in one piece: the products read them many times.
+    // As arguments the rows are copied, once, to contiguous tiles: the products read them many times.
     add_key_block(seen, Q_block, K.rows(first, last), V.rows(first, last), visible_here);
   }
   return seen;
@@ -47,7 +47,7 @@ arma::uword visible_keys(arma::uword i, arma::uword L, arma::uword S, arma::uwor
   require_at_most("i", i, "L - 1", L - 1);
   require_at_most("key_length", key_length, "S", S);
   if (!causal) return key_length;
-  const arma::uword end = i + 1 + S;  // L too much, as sizes are never below zero
+  const arma::uword end = i + 1 + S;  // too large by L: an unsigned size cannot be negative
   return end <= L ? 0 : std::min(key_length, end - L);
 }
 

@@ -70,8 +70,8 @@ TEST(AttentionMapText, ShowsExactlyZeroAndNextToNothing) {
 
 TEST(AttentionMapText, SaysThatARowOfZerosAttendsToNobody) {
   const std::string text = attention_map_text({{0, 0}, {0.5, 0.5}}, {"this", "is"});
-  EXPECT_EQ(count(text, "attends to nobody"), 1U);
-  EXPECT_LT(text.find("attends to nobody"), text.find("2 is"));
+  EXPECT_EQ(count(text, "attends to no token"), 1U);
+  EXPECT_LT(text.find("attends to no token"), text.find("2 is"));
 }
 
 TEST(AttentionMapText, SaysThatASentenceIsEmpty) {
@@ -99,7 +99,7 @@ TEST(AttentionMapText, SaysWhatItLeavesOut) {
   weights.col(2).fill(0.1);
   weights.row(5).zeros();
   const std::string text = attention_map_text(weights, many(70));
-  EXPECT_THAT(text, AllOf(HasSubstr("the first 40 of 70 tokens"), HasSubstr("90% at 65"), HasSubstr("nobody")));
+  EXPECT_THAT(text, AllOf(HasSubstr("the first 40 of 70 tokens"), HasSubstr("90% at 65"), HasSubstr("no token")));
 }
 
 TEST(AttentionMapText, ShowsNaN) {
@@ -169,7 +169,7 @@ TEST(AttentionMapSvg, TellsItInWords) {
   const std::string svg = attention_map_svg(two_heads(), {"this", "is"});
   EXPECT_THAT(svg, AllOf(HasSubstr("<title id=\"title\">Attention: this is</title>"), HasSubstr("<desc id=\"desc\">"),
                          HasSubstr("role=\"img\""), HasSubstr("this attends most to is (75 percent)"),
-                         HasSubstr("is attends to nobody")));
+                         HasSubstr("is attends to no token")));
 }
 
 TEST(AttentionMapSvg, EscapesWhatXmlReserves) {

@@ -21,7 +21,7 @@ expect 0 "(seed 7)" "8 wide, 4 heads" -- "$demo" "it is" --seed 7 --dim 8 --head
 
 # the picture: a new file, well-formed, and never over another
 expect 0 "wrote $picture: sentence 2" -- "$demo" "it is" "<我> & \"it's\"" --svg "$picture" --picture-of 2
-expect 2 "is there already" "!wrote" -- "$demo" --svg "$picture"
+expect 2 "exists already" "!wrote" -- "$demo" --svg "$picture"
 if command -v python3 >/dev/null; then
   expect 0 "svg" "<我>" -- python3 -c 'import sys, xml.etree.ElementTree as tree
 for element in tree.parse(sys.argv[1]).getroot().iter(): print(element.tag, element.text)' "$picture"
