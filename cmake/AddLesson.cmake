@@ -1,14 +1,14 @@
 # add_lesson(NN_name [NOT_IN_CTEST] [OWN_HEADER] [REQUIRES NN_name...])
 #
-# Builds from lessons/NN_name, solutions/NN_name and tests/NN_name/checks.cpp, below the current folder:
+# Makes of lessons/NN_name, solutions/NN_name and tests/NN_name/checks.cpp, below the current folder:
 #
 #   solution_NN        the reference as a library; part of the library `attn`
 #   lesson_NN          the checks linked with the learner's files
-#   interview_NN       the checks linked with the files in .learn/interview/NN_name: an interview's blank page
+#   interview_NN       the checks linked with what stands in .learn/interview/NN_name: an interview's blank page
 #   solution_NN_test   the same checks linked with the reference
 #   demo_NN            where there is a demos/NN_name.cpp: a program that shows what the learner wrote at work
 #
-# The checks are compiled once, into an object library that all these programs link. REQUIRES names earlier lessons whose
+# The test source is compiled once, into an object library that both programs link. REQUIRES names earlier lessons whose
 # solutions this one is built on: never the learner's own earlier files, so that lessons can be done in any order.
 #
 # OWN_HEADER: the learner writes a whole class in a header of the lesson's own, lessons/NN_name/*.hpp. The checks see it
@@ -80,9 +80,9 @@ function(add_lesson name)
   add_executable(solution_${number}_test ${adapter} $<TARGET_OBJECTS:checks_${number}>)
   target_link_libraries(solution_${number}_test PRIVATE solution_${number} attn_checks_main)
   if(arg_OWN_HEADER)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU) # its messages about missing names, without the macro's lines
+    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU) # its sentences about missing names, without the macro's lines
       set_source_files_properties(${adapter} PROPERTIES COMPILE_OPTIONS -ftrack-macro-expansion=0)
-    else() # a struct is accepted where the adapter declares a class
+    else() # a struct will do where the adapter announces a class
       set_source_files_properties(${adapter} PROPERTIES COMPILE_OPTIONS -Wno-mismatched-tags)
     endif()
     target_precompile_headers(solution_${number}_test REUSE_FROM attn_pch)
@@ -111,7 +111,7 @@ function(add_lesson name)
 endfunction()
 
 # Compiles a learner's files again whenever their text differs from what was compiled last. Ninja compares times, but a file
-# may come back with an older one, after cp -p, mv, tar, or an editor's undo.
+# may come back with an older one: by cp -p, mv, tar, or an editor's undo.
 function(_attn_compile_again_when_changed files what)
   list(GET files 0 first)
   get_filename_component(folder ${first} DIRECTORY)
@@ -148,8 +148,8 @@ function(_attn_add_demo name number root stubs required)
   endif()
 endfunction()
 
-# The checks in ctest. They are found by reading the source, so that building never runs a learner's program. ctest
-# builds the learner's program first, so that no verdict is about an older file.
+# The checks in ctest. They are found by reading the source, so that building never runs a learner's program; and
+# ctest builds the learner's program first, so that no verdict is about an older file.
 function(_attn_register_checks name number test_source)
   add_test(NAME lesson.${name}.build COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --target lesson_${number})
   set_tests_properties(lesson.${name}.build PROPERTIES FIXTURES_SETUP built_${number} RESOURCE_LOCK build_folder)
@@ -165,11 +165,11 @@ function(_attn_register_checks name number test_source)
   set_tests_properties(${checks} PROPERTIES TIMEOUT 60)
 endfunction()
 
-# The gate's tests of one lesson (tools/gate/gate.hpp says what each one lints).
+# The gate's promises about one lesson (tools/learn/gate.hpp says what each one judges).
 function(_attn_register_gate name number root)
   set(gate gate --root ${root})
   add_test(NAME stub.${name} COMMAND ${gate} stub ${name} --program $<TARGET_FILE:lesson_${number}>)
-  if(ATTN_MISTAKES) # files are linted once, and not with every compiler
+  if(ATTN_MISTAKES) # files are judged once, and not with every compiler
     add_test(NAME golden.${name} COMMAND ${gate} golden ${name})
     add_test(NAME chapter.${name} COMMAND ${gate} chapter ${name})
   endif()

@@ -1,6 +1,6 @@
 # add_mistakes(NN_name [NOT_IN_CTEST] ROOT folder [ADAPTER file] [REQUIRES solution targets])
 #
-# For every entry of tests/NN_name/mistakes.json a test mistake.NN_name.<id> that expects the mistake to be rejected and named
+# For every entry of tests/NN_name/mistakes.json a test mistake.NN_name.<id> that wants the mistake rejected and named:
 # by the lesson's checks, linked with the solution with that edit made. Most edits are within the body of a function.
 # They are compiled together, as mutants_NN, where ATTN_MISTAKE=<id> chooses one. The others, which say "alone", are each
 # a program of their own: mutant_NN_<id>.
