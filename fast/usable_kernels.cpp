@@ -29,15 +29,15 @@ std::vector<Candidate> candidates() {
 }
 
 std::vector<const Kernels*> find_usable_kernels() {
-  const char* quickest = std::getenv("ATTN_KERNELS");
-  bool reached = quickest == nullptr;
+  const char* fastest = std::getenv("ATTN_KERNELS");
+  bool reached = fastest == nullptr;
   std::vector<const Kernels*> usable;
   for (const auto& [name, kernels] : candidates()) {
-    reached = reached || name == quickest;
+    reached = reached || name == fastest;
     if (reached && kernels != nullptr) usable.push_back(kernels);
   }
   if (!reached) {
-    throw std::invalid_argument("ATTN_KERNELS is " + std::string(quickest) + ", expected AVX-512, AVX2 or portable");
+    throw std::invalid_argument("ATTN_KERNELS is " + std::string(fastest) + ", expected AVX-512, AVX2 or portable");
   }
   return usable;
 }

@@ -43,7 +43,7 @@ struct EncodedBatch {
 /// Tokenizes sentences and looks up their words. A sentence of more than max_length tokens keeps the first max_length;
 /// a shorter one is filled up with zeros.
 ///
-/// An unknown word is 0 as well: only `lengths` tells words from padding.
+/// An unknown word is 0 as well: only `lengths` distinguishes words from padding.
 ///
 /// @param max_length L, at least 1
 /// @throws std::invalid_argument naming sentences when there is none, max_length when it is 0, or as tokenize.
