@@ -117,10 +117,10 @@ arma::fcube AttentionLayer::forward(const arma::fcube& X, bool causal) {
   return output;
 }
 
-/// @param place of the panel in the chunk
-void AttentionLayer::pack(const arma::fcube& X, size_t panel, size_t place) {
+/// @param slot the panel's number within the chunk
+void AttentionLayer::pack(const arma::fcube& X, size_t panel, size_t slot) {
   const auto [b, row] = place_of(panel);
-  copy_to_panel(X.slice_memptr(b) + row, L_, E_, L_ - row, R_, 1, inputs_.data() + place * E_ * R_);
+  copy_to_panel(X.slice_memptr(b) + row, L_, E_, L_ - row, R_, 1, inputs_.data() + slot * E_ * R_);
 }
 
 /// The queries, keys or values of one head. The task's panels and head are counted within the chunk and `heads`.
@@ -132,8 +132,8 @@ void AttentionLayer::project(Range heads, Range chunk, const ProjectionTask& tas
     if (task.part == 0) {
       to.push_back({queries_.data() + (panel * E_ + head * D_) * R_, R_, R_});
     } else {
-      float* place = task.part == 1 ? keys_.data() : values_.data();
-      to.push_back({place + (panel * heads.count + task.head) * D_ * R_, R_, R_});
+      float* part = task.part == 1 ? keys_.data() : values_.data();
+      to.push_back({part + (panel * heads.count + task.head) * D_ * R_, R_, R_});
     }
   }
   qkv_.project(task.part * H_ + head, {inputs_.data() + task.panels.first * E_ * R_, E_ * R_}, to);

@@ -64,7 +64,7 @@ class AttentionLayer {
 
   Place place_of(std::size_t panel) const { return {panel / per_sequence_, panel % per_sequence_ * R_}; }
   void reserve();
-  void pack(const arma::fcube& X, std::size_t panel, std::size_t place);
+  void pack(const arma::fcube& X, std::size_t panel, std::size_t slot);
   void project(Range heads, Range chunk, const ProjectionTask& task);
   void attend(Range heads, const AttentionTask& task, bool causal);
   void project_output(const ProjectionTask& task, arma::fcube& output) const;
