@@ -22,7 +22,7 @@ class CachedAttention {
   /// @throws std::invalid_argument naming embed_dim or num_heads, when it is zero or H does not divide E.
   CachedAttention(arma::uword embed_dim, arma::uword num_heads);
 
-  /// Reads B prompts: query i attends to the keys 0 to i. The cache is emptied first.
+  /// Reads B prompts: query i attends to the keys 0 to i. Replaces what was in the cache.
   ///
   /// @param X       (L x E x B), padded at the end with finite numbers: NaN there makes the output NaN
   /// @param lengths how many rows are tokens of each sequence, B numbers from 0 to L; empty: all L rows

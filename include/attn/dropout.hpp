@@ -6,9 +6,9 @@
 
 namespace attn {
 
-/// Inverted dropout: in training each number becomes 0 with probability p, and those that are kept are divided by 1 -
-/// p, so that the mean stays the same. In evaluation it does nothing (Srivastava et al. 2014; PyTorch's
-/// torch.nn.Dropout). A new Dropout is in training.
+/// Inverted dropout: in training each number becomes 0 with probability p, and those that are kept are divided by
+/// 1 - p, so that the mean stays the same. In evaluation it does nothing (Srivastava et al. 2014; PyTorch's
+/// torch.nn.Dropout). A new Dropout is in training mode.
 class Dropout {
  public:
   /// @param p the probability that a number is dropped, 0 <= p < 1

@@ -50,7 +50,7 @@ Linear join_columns(const std::vector<Linear>& layers);
 
 /// One layer instead of two, one after the other: composed(x) = second(first(x)). Without a bias when neither has one.
 ///
-/// @throws std::invalid_argument naming second and both widths, when it does not take what first gives.
+/// @throws std::invalid_argument naming second and both widths, when it does not take what first returns.
 Linear compose(const Linear& first, const Linear& second);
 
 }  // namespace attn

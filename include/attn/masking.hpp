@@ -9,7 +9,7 @@ namespace attn {
 /// Scores with `value` wherever the mask is 0.
 ///
 /// The mask may have fewer slices than the scores: with M of them, each is for N / M neighbouring slices. So
-/// one slice is shared by all, and B slices serve the H·B slices of many heads, each of them H slices.
+/// one slice is shared by all, and B slices serve the H·B slices of many heads, each of them H.
 ///
 /// @param scores (L x S x N)
 /// @param mask   (L x S x M), M a divisor of N; empty: nothing is blocked

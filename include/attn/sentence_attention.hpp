@@ -20,7 +20,7 @@ arma::cube attend(const EncodedBatch& batch, const Embedding& embedding, MultiHe
 
 /// The weights of one sentence, without its padding.
 ///
-/// @param weights (L x L x H·B), as attention_weights() gives them
+/// @param weights (L x L x H·B), as attention_weights() returns them
 /// @return        (length x length x H)
 /// @throws std::invalid_argument naming sentence, when it is not below the number of lengths; num_heads,
 ///         when it is zero; batch.lengths, when that of the sentence is above L; or weights, when its size does not
