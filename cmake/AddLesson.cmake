@@ -1,18 +1,21 @@
-# add_lesson(NN_name [NOT_IN_CTEST] [OWN_HEADER] [REQUIRES NN_name...])
+# add_lesson(NN_name [NOT_IN_CTEST])
 #
-# Makes of lessons/NN_name, solutions/NN_name and tests/NN_name/checks.cpp, below the current folder:
+# Makes of lessons/NN_name, solutions/NN_name and tests/NN_name, below the current folder:
 #
 #   solution_NN        the reference as a library; part of the library `attn`
 #   lesson_NN          the checks linked with the learner's files
-#   interview_NN       the checks linked with what stands in .learn/interview/NN_name: an interview's blank page
+#   interview_NN       the checks linked with what is in .learn/interview/NN_name: an interview's blank page
 #   solution_NN_test   the same checks linked with the reference
 #   demo_NN            where there is a demos/NN_name.cpp: a program that shows what the learner wrote at work
+#   verify_NN          for authors: all of the lesson that `./learn verify --lesson NN` runs
 #
-# The test source is compiled once, into an object library that both programs link. REQUIRES names earlier lessons whose
-# solutions this one is built on: never the learner's own earlier files, so that lessons can be done in any order.
+# The checks are compiled once, as checks_NN; what every program of theirs links is judged_NN.
 #
-# OWN_HEADER: the learner writes a whole class in a header of the lesson's own, lessons/NN_name/*.hpp. The checks see it
-# through tests/NN_name/adapter.cpp, the only file that is compiled with the learner's header (tools/judge/blank_class.hpp).
+# A lesson builds on the solutions of the lessons whose headers it includes, itself or through other headers: never on the
+# learner's earlier files, so that lessons can be done in any order. attn/x.hpp belongs to the lesson whose solution has x.cpp.
+#
+# Where tests/NN_name/adapter.cpp exists, the learner writes a whole class in lessons/NN_name/*.hpp. The checks see it
+# through the adapter, the only file that is compiled with the learner's header (tools/judge/blank_class.hpp).
 #
 # NOT_IN_CTEST builds a lesson without making it part of the course: the tests of the gate plant such lessons.
 #
@@ -26,121 +29,162 @@ add_library(attn INTERFACE)
 add_custom_target(lessons)
 add_custom_target(solutions)
 
+# All folders lessons/NN_name. Configured again when one comes or goes: a time is compared, and nothing is searched.
+function(add_lessons)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS lessons solutions tests)
+  file(GLOB folders RELATIVE ${PROJECT_SOURCE_DIR}/lessons lessons/[0-9][0-9]_*)
+  foreach(name IN LISTS folders)
+    if(EXISTS ${PROJECT_SOURCE_DIR}/tests/${name}/checks.cpp AND EXISTS ${PROJECT_SOURCE_DIR}/solutions/${name})
+      add_lesson(${name})
+    else()
+      message(STATUS "lessons/${name} is no lesson yet: it needs tests/${name}/checks.cpp and solutions/${name}/")
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS lessons/${name})
+    endif()
+  endforeach()
+endfunction()
+
 function(add_lesson name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "NOT_IN_CTEST;OWN_HEADER" "" "REQUIRES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NOT_IN_CTEST" "" "")
   string(REGEX MATCH "^[0-9][0-9]" number ${name})
+  set(in_ctest ON)
+  if(arg_NOT_IN_CTEST)
+    set(in_ctest OFF)
+  endif()
   set(root ${CMAKE_CURRENT_SOURCE_DIR})
-  set(test_source ${root}/tests/${name}/checks.cpp)
-  set(adapter)
+  set(checks ${root}/tests/${name}/checks.cpp)
+  file(GLOB adapter ${root}/tests/${name}/adapter.cpp)
   set(pattern *.cpp)
-  if(arg_OWN_HEADER)
-    set(adapter ${root}/tests/${name}/adapter.cpp)
+  if(adapter)
     set(pattern *.hpp)
   endif()
   file(GLOB stubs ${root}/lessons/${name}/${pattern})
-  file(GLOB solutions ${root}/solutions/${name}/${pattern})
-  if(NOT number OR NOT stubs OR NOT solutions OR NOT EXISTS ${test_source})
+  file(GLOB solution ${root}/solutions/${name}/${pattern})
+  if(NOT number OR NOT stubs OR NOT solution)
     message(FATAL_ERROR "add_lesson(${name}): expected a name like 07_heads, stubs in lessons/${name}/${pattern}, "
                         "solutions in solutions/${name}/${pattern} and the checks in tests/${name}/checks.cpp")
   endif()
-  set(required)
-  foreach(lesson IN LISTS arg_REQUIRES)
-    string(SUBSTRING ${lesson} 0 2 required_number)
-    list(APPEND required solution_${required_number})
-  endforeach()
+  _attn_find_required(required ${number} ${solution} ${checks} ${adapter})
 
-  if(arg_OWN_HEADER)
-    add_library(solution_${number} INTERFACE)
-    target_include_directories(solution_${number} INTERFACE ${root}/solutions/${name})
-    target_link_libraries(solution_${number} INTERFACE attn_contract ${required})
-  else()
-    add_library(solution_${number} STATIC ${solutions})
-    target_link_libraries(solution_${number} PUBLIC attn_contract ${required} PRIVATE attn_warnings)
-    target_precompile_headers(solution_${number} REUSE_FROM attn_pch)
-  endif()
-  if(NOT arg_NOT_IN_CTEST)
-    target_link_libraries(attn INTERFACE solution_${number})
-  endif()
-
-  add_library(checks_${number} OBJECT ${test_source})
-  target_link_libraries(checks_${number} PRIVATE attn_judge attn_warnings)
-  target_precompile_headers(checks_${number} REUSE_FROM ${ATTN_TESTS_PCH})
-
-  _attn_compile_again_when_changed("${stubs}" lesson_${number})
-  _attn_add_learners_program(lesson_${number} "${stubs}")
-  if(ATTN_AUTHORING)
-    target_compile_options(lesson_${number} PRIVATE -Werror)  # every stub compiles clean
-  endif()
+  _attn_add_solution(${number} "${solution}" "${required}")
+  _attn_add_checks(${number} ${checks} "${adapter}" "${required}")
+  _attn_add_solution_test(${number})
+  _attn_add_learners_program(lesson_${number} ${number} "${stubs}" "${adapter}")
   list(TRANSFORM stubs REPLACE "^.*/" "${root}/.learn/interview/${name}/" OUTPUT_VARIABLE blank_page)
   set_source_files_properties(${blank_page} PROPERTIES GENERATED ON) # by `./learn interview`
-  _attn_compile_again_when_changed("${blank_page}" interview_${number})
-  _attn_add_learners_program(interview_${number} "${blank_page}")
+  _attn_add_learners_program(interview_${number} ${number} "${blank_page}" "${adapter}")
   set_target_properties(interview_${number} PROPERTIES EXCLUDE_FROM_ALL ON)
-
-  add_executable(solution_${number}_test ${adapter} $<TARGET_OBJECTS:checks_${number}>)
-  target_link_libraries(solution_${number}_test PRIVATE solution_${number} attn_checks_main)
-  if(arg_OWN_HEADER)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU) # its sentences about missing names, without the macro's lines
-      set_source_files_properties(${adapter} PROPERTIES COMPILE_OPTIONS -ftrack-macro-expansion=0)
-    else() # a struct will do where the adapter announces a class
-      set_source_files_properties(${adapter} PROPERTIES COMPILE_OPTIONS -Wno-mismatched-tags)
-    endif()
-    target_precompile_headers(solution_${number}_test REUSE_FROM attn_pch)
-    target_link_libraries(solution_${number}_test PRIVATE attn_warnings)
-  endif()
-
   add_dependencies(lessons lesson_${number})
   add_dependencies(solutions solution_${number}_test)
 
-  if(ATTN_AUTHORING AND ATTN_MISTAKES)
-    set(not_in_ctest)
-    if(arg_NOT_IN_CTEST)
-      set(not_in_ctest NOT_IN_CTEST)
+  if(ATTN_AUTHORING)
+    target_compile_options(lesson_${number} PRIVATE -Werror)  # every stub compiles clean
+    add_custom_target(verify_${number} DEPENDS gate lesson_${number} solution_${number}_test)
+    if(ATTN_MAIN_RUN)
+      add_mistakes(${name} ${root} "${adapter}" ${in_ctest})
     endif()
-    add_mistakes(${name} ${not_in_ctest} ROOT ${root} ADAPTER ${adapter} REQUIRES ${required})
   endif()
   if(EXISTS ${root}/demos/${name}.cpp)
-    _attn_add_demo(${name} ${number} ${root} "${stubs}" "${required}")
+    _attn_add_demo(${number} ${root}/demos/${name}.cpp "${stubs}" "${required}")
   endif()
-  if(NOT arg_NOT_IN_CTEST)
-    _attn_register_checks(${name} ${number} ${test_source})
+  if(in_ctest)
+    target_link_libraries(attn INTERFACE solution_${number})
+    _attn_register_checks(${name} ${number} ${checks})
     if(ATTN_AUTHORING AND NOT ATTN_SANITIZE)
       _attn_register_gate(${name} ${number} ${root})
     endif()
   endif()
 endfunction()
 
-# Compiles a learner's files again whenever their text differs from what was compiled last. Ninja compares times, but a file
-# may come back with an older one: by cp -p, mv, tar, or an editor's undo.
-function(_attn_compile_again_when_changed files what)
+# The solutions' libraries that define what these files include, but for the lesson's own.
+function(_attn_find_required result number) # files...
+  set(files ${ARGN})
+  set(required)
+  set(seen)
+  while(files)
+    list(POP_FRONT files file)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(STRINGS ${file} includes REGEX "^#include \"attn/[a-z0-9_]+\\.hpp\"")
+    list(TRANSFORM includes REPLACE ".*attn/([a-z0-9_]+)\\.hpp.*" "\\1")
+    list(REMOVE_ITEM includes ${seen} "")
+    foreach(concept IN LISTS includes)
+      list(APPEND seen ${concept})
+      list(APPEND files ${PROJECT_SOURCE_DIR}/include/attn/${concept}.hpp)
+      file(GLOB definition RELATIVE ${PROJECT_SOURCE_DIR}/solutions
+           ${PROJECT_SOURCE_DIR}/solutions/[0-9][0-9]_*/${concept}.cpp)
+      string(REGEX REPLACE "^([0-9][0-9])_.*" "solution_\\1" library "${definition}")
+      list(APPEND required ${library})
+    endforeach()
+  endwhile()
+  list(REMOVE_DUPLICATES required)
+  list(REMOVE_ITEM required solution_${number})
+  list(SORT required)
+  set(${result} ${required} PARENT_SCOPE)
+endfunction()
+
+# solution_NN. Where the learner writes a header, the reference is one, too.
+function(_attn_add_solution number files required)
+  if(files MATCHES "\\.hpp$")
+    list(GET files 0 first)
+    get_filename_component(folder ${first} DIRECTORY)
+    add_library(solution_${number} INTERFACE)
+    target_include_directories(solution_${number} INTERFACE ${folder})
+    target_link_libraries(solution_${number} INTERFACE attn_contract ${required})
+    return()
+  endif()
+  add_library(solution_${number} STATIC ${files})
+  target_link_libraries(solution_${number} PUBLIC attn_contract ${required} PRIVATE attn_warnings)
+  target_precompile_headers(solution_${number} REUSE_FROM attn_pch)
+endfunction()
+
+# checks_NN, compiled once, and judged_NN: what a program of them needs besides the files that it judges.
+function(_attn_add_checks number checks adapter required)
+  add_library(checks_${number} OBJECT ${checks})
+  target_link_libraries(checks_${number} PRIVATE attn_judge attn_warnings)
+  target_precompile_headers(checks_${number} REUSE_FROM ${ATTN_TESTS_PCH})
+
+  add_library(judged_${number} INTERFACE)
+  target_sources(judged_${number} INTERFACE ${adapter} $<TARGET_OBJECTS:checks_${number}>)
+  target_link_libraries(judged_${number} INTERFACE attn_checks_main ${required})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU) # its sentences about missing names, without the macro's lines
+    set_property(SOURCE ${adapter} PROPERTY COMPILE_OPTIONS -ftrack-macro-expansion=0)
+  else() # a struct will do where the adapter announces a class
+    set_property(SOURCE ${adapter} PROPERTY COMPILE_OPTIONS -Wno-mismatched-tags)
+  endif()
+endfunction()
+
+function(_attn_add_solution_test number)
+  add_executable(solution_${number}_test $<TARGET_OBJECTS:checks_${number}>)
+  target_link_libraries(solution_${number}_test PRIVATE solution_${number} judged_${number} attn_warnings)
+  target_precompile_headers(solution_${number}_test REUSE_FROM attn_pch)
+endfunction()
+
+# The learner's files, which are in one folder, with the checks.
+function(_attn_add_learners_program target number files adapter)
   list(GET files 0 first)
   get_filename_component(folder ${first} DIRECTORY)
+  add_executable(${target} ${files})
+  target_link_libraries(${target} PRIVATE judged_${number} attn_learner_warnings)
+  target_precompile_headers(${target} REUSE_FROM attn_pch)
+  if(adapter) # it includes the learner's header
+    target_include_directories(${target} PRIVATE ${folder})
+  endif()
+
+  # Compiled again whenever their text differs from what was compiled last. Ninja compares times, but a file may come back
+  # with an older one: by cp -p, mv, tar, or an editor's undo.
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/texts)
-  set(text ${CMAKE_CURRENT_BINARY_DIR}/texts/${what})
-  add_custom_target(text_of_${what} COMMAND sh ${PROJECT_SOURCE_DIR}/cmake/copy_text.sh ${folder} ${text}
+  set(text ${CMAKE_CURRENT_BINARY_DIR}/texts/${target})
+  add_custom_target(text_of_${target} COMMAND sh ${PROJECT_SOURCE_DIR}/cmake/copy_text.sh ${folder} ${text}
                     BYPRODUCTS ${text} COMMENT "Comparing ${folder}" VERBATIM)
   set_property(SOURCE ${files} ${adapter} APPEND PROPERTY OBJECT_DEPENDS ${text})
 endfunction()
 
-# A learner's files, linked with the checks of the lesson that add_lesson() is about.
-function(_attn_add_learners_program target files)
-  add_executable(${target} ${files} ${adapter} $<TARGET_OBJECTS:checks_${number}>)
-  target_link_libraries(${target} PRIVATE attn_checks_main ${required} attn_learner_warnings)
-  target_precompile_headers(${target} REUSE_FROM attn_pch)
-  if(adapter) # it includes the learner's header
-    list(GET files 0 first)
-    get_filename_component(folder ${first} DIRECTORY)
-    target_include_directories(${target} PRIVATE ${folder})
-  endif()
-endfunction()
-
 # demo_NN shows the learner's files at work; authors get the same with the reference, and run it as a test.
-function(_attn_add_demo name number root stubs required)
-  add_executable(demo_${number} EXCLUDE_FROM_ALL ${root}/demos/${name}.cpp ${stubs})
+function(_attn_add_demo number demo stubs required)
+  add_executable(demo_${number} EXCLUDE_FROM_ALL ${demo} ${stubs})
   target_link_libraries(demo_${number} PRIVATE attn_demo ${required} attn_learner_warnings)
   target_precompile_headers(demo_${number} REUSE_FROM attn_pch)
   if(ATTN_AUTHORING)
-    add_executable(demo_${number}_solution ${root}/demos/${name}.cpp)
+    add_executable(demo_${number}_solution ${demo})
     target_link_libraries(demo_${number}_solution PRIVATE attn_demo solution_${number} attn_warnings)
     target_precompile_headers(demo_${number}_solution REUSE_FROM attn_pch)
     add_dependencies(solutions demo_${number}_solution)
@@ -150,26 +194,26 @@ endfunction()
 
 # The checks in ctest. They are found by reading the source, so that building never runs a learner's program; and
 # ctest builds the learner's program first, so that no verdict is about an older file.
-function(_attn_register_checks name number test_source)
+function(_attn_register_checks name number checks)
   add_test(NAME lesson.${name}.build COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --target lesson_${number})
   set_tests_properties(lesson.${name}.build PROPERTIES FIXTURES_SETUP built_${number} RESOURCE_LOCK build_folder)
-  gtest_add_tests(TARGET lesson_${number} SOURCES ${test_source} TEST_PREFIX lesson.${name}. TEST_LIST checks)
-  set_tests_properties(${checks} PROPERTIES FIXTURES_REQUIRED built_${number} TIMEOUT 60)
+  gtest_add_tests(TARGET lesson_${number} SOURCES ${checks} TEST_PREFIX lesson.${name}. TEST_LIST tests)
+  set_tests_properties(${tests} PROPERTIES FIXTURES_REQUIRED built_${number} TIMEOUT 60)
 
-  if(ATTN_AUTHORING AND NOT ATTN_MISTAKES) # another compiler, or sanitizers: all checks of a lesson in one process
+  if(ATTN_AUTHORING AND NOT ATTN_MAIN_RUN) # another compiler, or sanitizers: all checks of a lesson in one process
     add_test(NAME solution.${name} COMMAND solution_${number}_test)
     set_tests_properties(solution.${name} PROPERTIES TIMEOUT 300)
     return()
   endif()
-  gtest_add_tests(TARGET solution_${number}_test SOURCES ${test_source} TEST_PREFIX solution.${name}. TEST_LIST checks)
-  set_tests_properties(${checks} PROPERTIES TIMEOUT 60)
+  gtest_add_tests(TARGET solution_${number}_test SOURCES ${checks} TEST_PREFIX solution.${name}. TEST_LIST tests)
+  set_tests_properties(${tests} PROPERTIES TIMEOUT 60)
 endfunction()
 
-# The gate's promises about one lesson (tools/learn/gate.hpp says what each one judges).
+# The gate's promises about one lesson (tools/gate/gate.hpp says what each one judges).
 function(_attn_register_gate name number root)
   set(gate gate --root ${root})
   add_test(NAME stub.${name} COMMAND ${gate} stub ${name} --program $<TARGET_FILE:lesson_${number}>)
-  if(ATTN_MISTAKES) # files are judged once, and not with every compiler
+  if(ATTN_MAIN_RUN)
     add_test(NAME golden.${name} COMMAND ${gate} golden ${name})
     add_test(NAME chapter.${name} COMMAND ${gate} chapter ${name})
   endif()

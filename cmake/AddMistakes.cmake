@@ -1,64 +1,64 @@
-# add_mistakes(NN_name [NOT_IN_CTEST] ROOT folder [ADAPTER file] [REQUIRES solution targets])
+# add_mistakes(NN_name root adapter in_ctest)
 #
-# For every entry of tests/NN_name/mistakes.json a test mistake.NN_name.<id> that wants the mistake rejected and named:
-# by the lesson's checks, linked with the solution with that edit made. Most edits are within the body of a function.
-# They are compiled together, as mutants_NN, where ATTN_MISTAKE=<id> chooses one. The others, which say "alone", are each
-# a program of their own: mutant_NN_<id>.
-function(add_mistakes name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "NOT_IN_CTEST" "ROOT;ADAPTER" "REQUIRES")
+# The programs for tests/NN_name/mistakes.json: the lesson's checks, linked with the solution with one edit made. Most edits
+# are within the body of a function. They are compiled together, as mutants_NN, where ATTN_MISTAKE=<id> chooses one. The
+# others, which say "alone", are each a program of their own: mutant_NN_<id>.
+#
+# And for every mistake, if in_ctest, a test mistake.NN_name.<id>: it has to be rejected and named.
+function(add_mistakes name root adapter in_ctest)
   string(SUBSTRING ${name} 0 2 number)
-  set(catalogue ${arg_ROOT}/tests/${name}/mistakes.json)
+  set(catalogue ${root}/tests/${name}/mistakes.json)
+  if(NOT EXISTS ${catalogue}) # the gate says so
+    return()
+  endif()
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${catalogue})
   file(READ ${catalogue} json)
   string(JSON count LENGTH "${json}" mistakes)
-
-  if(count EQUAL 0)
-    return()
-  endif()
   set(together)
-  math(EXPR last "${count} - 1")
-  foreach(index RANGE ${last})
-    string(JSON id GET "${json}" mistakes ${index} id)
-    string(JSON file GET "${json}" mistakes ${index} file)
-    string(JSON alone ERROR_VARIABLE none GET "${json}" mistakes ${index} alone)
+  set(index 0)
+  while(index LESS count)
+    string(JSON mistake GET "${json}" mistakes ${index})
+    string(JSON id GET "${mistake}" id)
+    string(JSON file GET "${mistake}" file)
+    string(JSON alone ERROR_VARIABLE none GET "${mistake}" alone)
+    set(program mutants_${number})
     if(alone STREQUAL ON)
       set(program mutant_${number}_${id})
-      _attn_mutate(${program} ${id} "mutate;${id}" ${file})
+      _attn_mutate(${program} ${name} ${root} "${adapter}" ${id} ${file} mutate ${id})
     else()
-      set(program mutants_${number})
       list(APPEND together ${file})
     endif()
-    if(NOT arg_NOT_IN_CTEST)
-      add_test(NAME mistake.${name}.${id} COMMAND gate --root ${arg_ROOT} mistake ${name} ${id} --program
-                                                  $<TARGET_FILE:${program}>)
+    if(in_ctest)
+      add_test(NAME mistake.${name}.${id}
+               COMMAND gate --root ${root} mistake ${name} ${id} --program $<TARGET_FILE:${program}>)
     endif()
-  endforeach()
-
+    math(EXPR index "${index} + 1")
+  endwhile()
   list(REMOVE_DUPLICATES together)
   foreach(file IN LISTS together)
-    _attn_mutate(mutants_${number} all "mutate-all;${file}" ${file})
+    _attn_mutate(mutants_${number} ${name} ${root} "${adapter}" all ${file} mutate-all ${file})
   endforeach()
 endfunction()
 
-# Makes a file of the solution with mistakes in it, and compiles it as part of `program`. The lesson's other files come
-# from the solution's library: what the mutated ones define is not taken from there.
-function(_attn_mutate program folder command file)
+# Makes a file of the solution with mistakes in it, by `gate ${command} ${what}`, and compiles it as part of `program`. The
+# lesson's other files come from the solution's library: what the mutated ones define is not taken from there.
+function(_attn_mutate program name root adapter folder file command what)
+  string(SUBSTRING ${name} 0 2 number)
   set(mutated ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}/${folder}/${file})
-  list(GET command 0 mutate)
-  list(GET command 1 what)
   add_custom_command(
     OUTPUT ${mutated}
-    COMMAND gate --root ${arg_ROOT} ${mutate} ${name} ${what} --output ${mutated}
-    DEPENDS gate ${arg_ROOT}/solutions/${name}/${file} ${catalogue}
+    COMMAND gate --root ${root} ${command} ${name} ${what} --output ${mutated}
+    DEPENDS gate ${root}/solutions/${name}/${file} ${root}/tests/${name}/mistakes.json
     COMMENT "Making mistakes of ${name}: ${what}")
   if(TARGET ${program})
     target_sources(${program} PRIVATE ${mutated})
     return()
   endif()
-  add_executable(${program} ${mutated} ${arg_ADAPTER} $<TARGET_OBJECTS:checks_${number}>)
-  target_link_libraries(${program} PRIVATE solution_${number} attn_checks_main ${arg_REQUIRES})
+  add_executable(${program} ${mutated})
+  target_link_libraries(${program} PRIVATE solution_${number} judged_${number})
   target_precompile_headers(${program} REUSE_FROM attn_pch)
-  if(arg_ADAPTER) # the mistakes are in a header that the adapter includes
+  add_dependencies(verify_${number} ${program})
+  if(adapter) # the mistakes are in a header that the adapter includes
     get_filename_component(folder ${mutated} DIRECTORY)
     target_include_directories(${program} BEFORE PRIVATE ${folder})
   endif()

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "gate/derived.hpp"
 #include "gate/mutants.hpp"
 #include "judge/naming.hpp"
 #include "judge/process.hpp"
@@ -33,13 +34,6 @@ namespace {
 constexpr const char* recording_command = "write it down again with `./learn verify --write`";
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-std::size_t occurrences(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  if (part.empty()) return 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
-  return count;
-}
 
 std::vector<std::string> all_matches(const std::string& text, const std::regex& pattern) {
   std::vector<std::string> found;
@@ -137,7 +131,9 @@ void append(Problems& problems, const Problems& more) { problems.insert(problems
 // ------------------------------------------------------------------------------------------- parts of a lesson
 
 void judge_sections(const Lesson& lesson, const std::string& chapter, Problems& problems) {
-  const std::size_t length = lines_of(chapter).size();
+  const auto lines = lines_of(chapter);
+  const auto is_shown = [](const std::string& line) { return line.rfind("<!-- ", 0) != 0; };
+  const auto length = std::count_if(lines.begin(), lines.end(), is_shown);
   if (length < 100 || length > 180) {
     problems.push_back("the chapter has " + std::to_string(length) + " lines, expected 100 to 180");
   }
@@ -301,12 +297,8 @@ void judge_array(const std::string& name, const json& array, Problems& problems)
   if (array.at("axes").size() != array.at("shape").size()) problems.push_back(name + " has not one letter an axis");
 }
 
-}  // namespace
-
-// --------------------------------------------------------------------------------------------------- the gate
-
-Problems judge_stub(const Lesson& lesson, const fs::path& program) {
-  Problems problems;
+/// The TODOs of the stubs are the tasks of hints.md, and each calls todo().
+void judge_todos(const Lesson& lesson, Problems& problems) {
   std::string stubs;
   for (const auto& file : lesson.stub_files()) stubs += read_file(lesson.root / file);
   // Where the learner starts from a blank class, the checks' adapter says what is not written: the first task.
@@ -330,7 +322,30 @@ Problems judge_stub(const Lesson& lesson, const fs::path& program) {
   for (const auto& id : todos) {
     if (!tasks.count(id)) problems.push_back("a stub has TODO(" + id + "), but hints.md has no such task");
   }
+}
 
+/// The checks that docs/sources.md names are there.
+void judge_sources(const fs::path& root, Problems& problems) {
+  std::string checks;
+  for (const auto& lesson : lesson::find_lessons(root)) {
+    if (fs::exists(lesson.checks_file())) checks += read_file(lesson.checks_file());
+  }
+  for (const auto& name :
+       all_matches(read_file(root / "docs" / "sources.md"), std::regex(R"(\b([A-Z]\w+\.[A-Z]\w+))"))) {
+    const auto dot = name.find('.');
+    if (!contains(checks, "TEST(" + name.substr(0, dot) + ", " + name.substr(dot + 1) + ")")) {
+      problems.push_back("docs/sources.md names the check " + name + ", which no lesson has");
+    }
+  }
+}
+
+}  // namespace
+
+// --------------------------------------------------------------------------------------------------- the gate
+
+Problems judge_stub(const Lesson& lesson, const fs::path& program) {
+  Problems problems;
+  judge_todos(lesson, problems);
   const auto report = run_checks(program);
   for (const auto& check : report.checks) {
     if (check.passed()) problems.push_back("the stub passes " + check.full_name() + "; it must pass no check");
@@ -461,55 +476,13 @@ Problems judge_chapter(const Lesson& lesson) {
   return problems;
 }
 
-Problems judge_house(const fs::path& root) {
-  Problems problems;
+Problems lint_repository(const fs::path& root) {
+  Problems problems = find_stale(root);
   for (const auto& page : {root / "README.md", root / "CONTRIBUTING.md"}) append(problems, dead_links(root, page));
   for (const auto& entry : fs::directory_iterator(root / "docs")) {
     if (entry.path().extension() == ".md") append(problems, dead_links(root, entry.path()));
   }
-
-  const std::string interview = read_file(root / "docs" / "interview.md");
-  for (const auto& lesson : lesson::find_lessons(root)) {
-    if (!fs::exists(lesson.chapter_file())) continue;
-    for (const auto& question : lesson.questions()) {
-      if (occurrences(interview, "[" + question.text + "](") != 1) {
-        problems.push_back("docs/interview.md should list once, as a link, the question of lesson " + lesson.number() +
-                           " \"" + question.text + "\"");
-      }
-    }
-  }
-
-  std::string checks;
-  for (const auto& lesson : lesson::find_lessons(root)) {
-    if (fs::exists(lesson.checks_file())) checks += read_file(lesson.checks_file());
-  }
-  for (const auto& name :
-       all_matches(read_file(root / "docs" / "sources.md"), std::regex(R"(\b([A-Z]\w+\.[A-Z]\w+))"))) {
-    const auto dot = name.find('.');
-    if (!contains(checks, "TEST(" + name.substr(0, dot) + ", " + name.substr(dot + 1) + ")")) {
-      problems.push_back("docs/sources.md names the check " + name + ", which no lesson has");
-    }
-  }
-
-  const std::string readme = read_file(root / "README.md");
-  const std::string lists = read_file(root / "CMakeLists.txt");
-  const json presets = json::parse(read_file(root / "CMakePresets.json"));
-  const auto has_preset = [&](const char* kind, const std::string& name) {
-    const auto& list = presets.at(kind);
-    return std::any_of(list.begin(), list.end(), [&](const json& preset) { return preset.at("name") == name; });
-  };
-  for (const auto& lesson : lesson::find_lessons(root)) {
-    if (!contains(readme, "](lessons/" + lesson.name)) {
-      problems.push_back("README.md: the curriculum table has no link to lessons/" + lesson.name);
-    }
-    if (!contains(lists, "add_lesson(" + lesson.name))
-      problems.push_back("CMakeLists.txt has no add_lesson(" + lesson.name + ")");
-    for (const char* kind : {"buildPresets", "testPresets", "workflowPresets"}) {
-      if (!has_preset(kind, "lesson-" + lesson.number())) {
-        problems.push_back("CMakePresets.json has no lesson-" + lesson.number() + " among its " + kind);
-      }
-    }
-  }
+  judge_sources(root, problems);
   return problems;
 }
 

@@ -6,8 +6,8 @@
 
 #include "lesson/lesson.hpp"
 
-/// The judge of the judge: what must hold of a lesson besides "its solution passes". Each function returns what is
-/// wrong, one sentence each; nothing wrong, nothing returned.
+/// What must hold of a lesson besides "its solution passes". Each function returns what is wrong, one sentence each;
+/// nothing wrong, nothing returned.
 namespace attn::gate {
 
 using Problems = std::vector<std::string>;
@@ -33,8 +33,8 @@ void record(const lesson::Lesson& lesson, const std::filesystem::path& programs)
 /// checks, and every link.
 Problems judge_chapter(const lesson::Lesson& lesson);
 
-/// What holds of the course as a whole: presets and README rows for every lesson, and every link in README,
-/// CONTRIBUTING and docs/.
-Problems judge_house(const std::filesystem::path& root);
+/// The repository as a whole: what is derived is fresh (derived.hpp), the checks that docs/sources.md names exist, and
+/// every link in README, CONTRIBUTING and docs/ leads somewhere.
+Problems lint_repository(const std::filesystem::path& root);
 
 }  // namespace attn::gate

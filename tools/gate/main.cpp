@@ -1,4 +1,4 @@
-// gate: the judge of the judge, for authors. `./learn verify` and CTest call it.
+// gate: what authors run, as `./learn verify`, and CTest.
 //
 // Exit codes: 0 every promise holds, 1 one is broken, 2 it could not be judged.
 #include <CLI/CLI.hpp>
@@ -7,6 +7,7 @@
 #include <iostream>
 #include <string>
 
+#include "gate/derived.hpp"
 #include "gate/gate.hpp"
 #include "gate/mutants.hpp"
 #include "gate/verify.hpp"
@@ -46,8 +47,8 @@ class Gate {
         [this](const Lesson& lesson) { return write(gate::mutate(lesson, name_)); });
     add("mutate-all", "writes a file of the solution with its mistakes to choose from", "solution", "--output",
         [this](const Lesson& lesson) { return write(gate::mutate_all(lesson, name_)); });
-    app.add_subcommand("house", "what holds of the course as a whole")->callback([this] {
-      result_ = report(gate::judge_house(root_));
+    app.add_subcommand("repository", "what is derived is fresh, and links lead somewhere")->callback([this] {
+      result_ = report(gate::lint_repository(root_));
     });
   }
 
@@ -76,19 +77,45 @@ class Gate {
   std::string file_;
 };
 
+/// `./learn verify`
+class Verify {
+ public:
+  Verify(CLI::App& app, const fs::path& root, int& result) {
+    CLI::App* verify = app.add_subcommand("verify", "proves every promise of the course: configures, builds and tests");
+    verify->add_option("--lesson", lesson_, "only this one, in seconds: what an author runs for each commit");
+    verify->add_flag("--write", write_, "write what is derived from the lessons; with --lesson, before it is judged");
+    verify->add_option("--preset", preset_, "the configure preset")->capture_default_str();
+    verify->callback([this, &root, &result] { result = run(root); });
+  }
+
+ private:
+  int run(const fs::path& root) const {
+    if (write_) {
+      const auto written = gate::write_derived(root);
+      for (const auto& file : written) std::cout << "written: " << file.string() << "\n";
+      if (written.empty()) std::cout << "all that is derived is fresh\n";
+      if (lesson_.empty()) return 0;
+    }
+    return lesson_.empty() ? gate::verify(root, preset_)
+                           : gate::verify_lesson(attn::lesson::find_lesson(root, lesson_), preset_);
+  }
+
+  std::string preset_ = "authoring";
+  std::string lesson_;
+  bool write_ = false;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   fs::path root = ATTN_ROOT;
-  std::string preset = "authoring";
   int result = 0;
+  const bool by_launcher = argc > 1 && std::string(argv[1]) == "verify";
 
-  CLI::App app{"attention-by-hand, for authors: the promises of the course", "gate"};
+  CLI::App app{"attention-by-hand, for authors: the promises of the course", by_launcher ? "./learn" : "gate"};
   app.add_option("--root", root, "the course's folder")->check(CLI::ExistingDirectory);
   app.require_subcommand(1);
-  CLI::App* verify = app.add_subcommand("verify", "all of them: configures, builds and tests a preset");
-  verify->add_option("--preset", preset, "the configure preset");
-  verify->callback([&] { result = attn::gate::verify(root, preset); });
+  const Verify verify(app, root, result);
   const Gate judgements(app, root, result);
 
   try {

@@ -14,6 +14,7 @@
 namespace attn::gate {
 
 namespace fs = std::filesystem;
+using lesson::Lesson;
 
 namespace {
 
@@ -32,12 +33,12 @@ const std::vector<std::string> columns = {"solution", "stub", "mistake", "golden
 /// Test names are column.NN_name, or column.NN_name.more; all others belong to the course as a whole.
 using Counts = std::map<std::string, std::map<std::string, Count>>;
 
-bool print_table(const fs::path& root, const Counts& counts, std::ostream& out) {
+bool print_table(const std::vector<Lesson>& lessons, const Counts& counts, std::ostream& out) {
   bool all_ok = true;
   out << std::left << std::setw(34) << "lesson";
   for (const auto& column : columns) out << std::setw(14) << (column == "mistake" ? "mistakes" : column);
   out << "\n";
-  for (const auto& lesson : lesson::find_lessons(root)) {
+  for (const auto& lesson : lessons) {
     out << std::setw(34) << lesson.title();
     const auto row = counts.find(lesson.name);
     for (const auto& column : columns) {
@@ -54,9 +55,38 @@ bool print_table(const fs::path& root, const Counts& counts, std::ostream& out) 
   return all_ok && course.ok();
 }
 
+/// Builds a preset, runs its tests, and sums up.
+int run(const fs::path& root, const std::string& preset, const std::vector<Lesson>& lessons,
+        const std::vector<std::string>& targets, const std::vector<std::string>& tests) {
+  const fs::path folder = root / "build" / preset;
+  fs::create_directories(folder);
+  const fs::path log = folder / "verify.log";
+  std::cout << "configuring and building in " << folder.string() << " (the first time takes minutes)" << std::endl;
+  if (judge::run({"cmake", "--preset", preset}, root, log) != 0) {
+    std::cout << lesson::read_file(log) << "\nthe course could not be configured\n";
+    return 2;
+  }
+  std::vector<std::string> build = {"ninja", "-C", folder.string(), "-k", "0"};
+  build.insert(build.end(), targets.begin(), targets.end());
+  const bool built = judge::run(build, root, log) == 0;
+  if (!built) std::cout << learn::without_build_noise(lesson::read_file(log)) << "\nnot everything could be built\n\n";
+
+  std::cout << "running the tests" << std::endl;
+  std::vector<std::string> test = {"ctest", "--preset", preset};
+  test.insert(test.end(), tests.begin(), tests.end());
+  const int tested = judge::run(test, root, log);
+  const bool ok = summarise(lessons, lesson::read_file(log), std::cout);
+  if (!built || tested != 0 || !ok) {
+    std::cout << "\nverify: a promise is broken (above: which; " << log.string() << ": all of it)\n";
+    return 1;
+  }
+  std::cout << "\nverify: every promise holds\n";
+  return 0;
+}
+
 }  // namespace
 
-bool summarise(const fs::path& root, const std::string& ctest_output, std::ostream& out) {
+bool summarise(const std::vector<Lesson>& lessons, const std::string& ctest_output, std::ostream& out) {
   const std::regex result_row(R"(^ *[0-9]+/[0-9]+ Test +#[0-9]+: (\S+) \.*(.*?) +[0-9.]+ sec.*)");
   const std::regex lesson_test("^(solution|stub|mistake|golden|chapter)\\.([0-9]{2}_[a-z0-9_]+).*");
   std::istringstream in(ctest_output);
@@ -83,32 +113,24 @@ bool summarise(const fs::path& root, const std::string& ctest_output, std::ostre
     }
   }
   if (!failures.empty()) out << failures << "\n";
-  const bool all_ok = print_table(root, counts, out);
+  const bool all_ok = print_table(lessons, counts, out);
   out << (closing.empty() ? "CTest did not come to its end\n" : closing);
   return all_ok && closing.find("100% tests passed") != std::string::npos;
 }
 
 int verify(const fs::path& root, const std::string& preset) {
-  const fs::path folder = root / "build" / preset;
-  fs::create_directories(folder);
-  const fs::path log = folder / "verify.log";
-  std::cout << "configuring and building in " << folder.string() << " (the first time takes minutes)" << std::endl;
-  if (judge::run({"cmake", "--preset", preset}, root, log) != 0) {
-    std::cout << lesson::read_file(log) << "\nthe course could not be configured\n";
-    return 2;
-  }
-  const bool built = judge::run({"cmake", "--build", "--preset", preset, "--", "-k", "0"}, root, log) == 0;
-  if (!built) std::cout << learn::without_build_noise(lesson::read_file(log)) << "\nnot everything could be built\n\n";
+  return run(root, preset, lesson::find_lessons(root), {}, {});
+}
 
-  std::cout << "running the tests" << std::endl;
-  const int tested = judge::run({"ctest", "--preset", preset}, root, log);
-  const bool ok = summarise(root, lesson::read_file(log), std::cout);
-  if (!built || tested != 0 || !ok) {
-    std::cout << "\nverify: a promise is broken (above: which; " << log.string() << ": all of it)\n";
+int verify_lesson(const Lesson& lesson, const std::string& preset) {
+  if (!fs::exists(lesson.checks_file()) || !fs::exists(lesson.solution_folder())) {
+    std::cout << "lessons/" << lesson.name << " is no lesson yet: it needs tests/" << lesson.name
+              << "/checks.cpp and solutions/" << lesson.name << "/\n";
     return 1;
   }
-  std::cout << "\nverify: every promise holds\n";
-  return 0;
+  const std::string tests =
+      "^(solution|stub|mistake|golden|chapter)\\." + lesson.name + "(\\.|$)|^course\\.repository$";
+  return run(lesson.root, preset, {lesson}, {"verify_" + lesson.number()}, {"-R", tests});
 }
 
 }  // namespace attn::gate

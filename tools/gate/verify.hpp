@@ -3,6 +3,9 @@
 #include <filesystem>
 #include <iosfwd>
 #include <string>
+#include <vector>
+
+#include "lesson/lesson.hpp"
 
 namespace attn::gate {
 
@@ -12,8 +15,11 @@ namespace attn::gate {
 /// @return 0 when every promise holds, 1 when one is broken, 2 when the course could not be built at all.
 int verify(const std::filesystem::path& root, const std::string& preset);
 
-/// Reads CTest's output: prints what failed, the table, and the closing lines.
-/// @return true when there was something to judge and all of it passed.
-bool summarise(const std::filesystem::path& root, const std::string& ctest_output, std::ostream& out);
+/// What verify() does, for one lesson: its stub, solution, mistakes, golden file and chapter, and what is derived.
+int verify_lesson(const lesson::Lesson& lesson, const std::string& preset);
+
+/// Reads CTest's output: prints what failed, a table of these lessons, and the closing lines.
+/// @return true when there was something to judge in every column, and all of it passed.
+bool summarise(const std::vector<lesson::Lesson>& lessons, const std::string& ctest_output, std::ostream& out);
 
 }  // namespace attn::gate

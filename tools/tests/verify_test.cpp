@@ -18,7 +18,7 @@ namespace {
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
-const std::filesystem::path root = ATTN_ROOT;
+const std::vector<lesson::Lesson> lessons = lesson::find_lessons(ATTN_ROOT);
 
 std::string row(const std::string& name, bool passed) {
   return " 1/99 Test  #1: " + name + " ......" + (passed ? "   Passed    0.01 sec\n" : "***Failed    0.01 sec\n");
@@ -26,9 +26,9 @@ std::string row(const std::string& name, bool passed) {
 
 /// CTest's output when all is well, or with one test failing.
 std::string ctest_output(const std::string& failing = "") {
-  std::string text =
-      "Test project /somewhere\n      Start  1: course.house\n" + row("course.house", failing != "course.house");
-  for (const auto& lesson : lesson::find_lessons(root)) {
+  std::string text = "Test project /somewhere\n      Start  1: course.repository\n" +
+                     row("course.repository", failing != "course.repository");
+  for (const auto& lesson : lessons) {
     for (const std::string& name : std::vector<std::string>{
              "solution." + lesson.name + ".Suite.Check", "stub." + lesson.name, "mistake." + lesson.name + ".some_id",
              "golden." + lesson.name, "chapter." + lesson.name}) {
@@ -43,7 +43,7 @@ std::string ctest_output(const std::string& failing = "") {
 
 TEST(Summarise, PassesWhenAllPasses) {
   std::ostringstream out;
-  EXPECT_TRUE(summarise(root, ctest_output(), out));
+  EXPECT_TRUE(summarise(lessons, ctest_output(), out));
   EXPECT_THAT(out.str(), ContainsRegex("01 self_attention_v1 +ok 1/1 +ok 1/1 +ok 1/1 +ok 1/1 +ok 1/1"));
   EXPECT_THAT(out.str(), HasSubstr("100% tests passed, 0 tests failed out of 9\n\nTotal Test time"));
 }
@@ -52,9 +52,9 @@ TEST(Summarise, FailsWhenAnyPromiseIsBroken) {
   for (const std::string& failing :
        std::vector<std::string>{"solution.01_self_attention_v1.Suite.Check", "stub.01_self_attention_v1",
                                 "mistake.01_self_attention_v1.some_id", "golden.01_self_attention_v1",
-                                "chapter.01_self_attention_v1", "course.house"}) {
+                                "chapter.01_self_attention_v1", "course.repository"}) {
     std::ostringstream out;
-    EXPECT_FALSE(summarise(root, ctest_output(failing), out)) << failing;
+    EXPECT_FALSE(summarise(lessons, ctest_output(failing), out)) << failing;
     EXPECT_THAT(out.str(), HasSubstr("FAILED 0/1"));
     EXPECT_THAT(out.str(), HasSubstr(failing + " ......***Failed"));
   }
@@ -65,15 +65,28 @@ TEST(Summarise, FailsWhenAColumnIsMissing) {
   const std::string missing = row("stub.01_self_attention_v1", true);
   output.erase(output.find(missing), missing.size());
   std::ostringstream out;
-  EXPECT_FALSE(summarise(root, output, out));
+  EXPECT_FALSE(summarise(lessons, output, out));
   EXPECT_THAT(out.str(), ContainsRegex("01 self_attention_v1 +ok 1/1 +none"));
+}
+
+TEST(Summarise, HasARowForEachLessonThatIsAskedFor) {
+  std::ostringstream out;
+  EXPECT_TRUE(summarise({lessons.at(3)}, ctest_output(), out));
+  EXPECT_THAT(out.str(), ContainsRegex("03 masking +ok 1/1"));
+  EXPECT_THAT(out.str(), ::testing::Not(HasSubstr("01 self_attention_v1")));
+}
+
+TEST(VerifyLesson, RefusesALessonWithoutChecks) {
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(verify_lesson({ATTN_ROOT, "98_half_written"}, "authoring"), 1);
+  EXPECT_THAT(::testing::internal::GetCapturedStdout(), HasSubstr("it needs tests/98_half_written/checks.cpp"));
 }
 
 TEST(Summarise, FailsWhenCTestDidNotEnd) {
   std::string output = ctest_output();
   output.erase(output.find("100%"));
   std::ostringstream out;
-  EXPECT_FALSE(summarise(root, output, out));
+  EXPECT_FALSE(summarise(lessons, output, out));
 }
 
 TEST(BuildNoise, IsTakenAwayAndTheCompilersWordsStay) {

@@ -1,0 +1,178 @@
+#include "gate/derived.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <stdexcept>
+
+#include "lesson/lesson.hpp"
+#include "lesson/text.hpp"
+
+namespace attn::gate {
+
+namespace fs = std::filesystem;
+using lesson::Lesson;
+using lesson::read_file;
+
+namespace {
+
+/// A file of the course with the part between its markers replaced.
+Derived with_part(const fs::path& root, const fs::path& file, const std::string& name, const std::string& part) {
+  const std::string begin = "<!-- gate: " + name + " begin -->\n";
+  const std::string end = "<!-- gate: " + name + " end -->\n";
+  std::string text = read_file(root / file);
+  const auto from = text.find(begin);
+  const auto to = text.find(end);
+  if (from == std::string::npos || to == std::string::npos || to < from) {
+    throw std::runtime_error(file.string() + " needs two lines, " + begin.substr(0, begin.size() - 1) + " and " +
+                             end.substr(0, end.size() - 1) + ", for what is written between them");
+  }
+  const auto inner = from + begin.size();
+  return {file, text.replace(inner, to - inner, "\n" + part + "\n")};
+}
+
+/// What a chapter says in a line `<!-- name: ... -->`, which readers do not see.
+std::string note_of(const Lesson& lesson, const std::string& name, const std::string& example) {
+  const std::string beginning = "<!-- " + name + ": ";
+  const std::string end = " -->";
+  for (const auto& line : lines_of(read_file(lesson.chapter_file()))) {
+    if (line.rfind(beginning, 0) != 0 || line.size() < beginning.size() + end.size()) continue;
+    return line.substr(beginning.size(), line.size() - beginning.size() - end.size());
+  }
+  throw std::runtime_error("lessons/" + lesson.name + "/README.md needs a line like " + beginning + example + end);
+}
+
+std::string joined(const std::vector<std::string>& lines, const std::string& separator) {
+  std::string text;
+  for (const auto& line : lines) text += (text.empty() ? "" : separator) + line;
+  return text;
+}
+
+// ------------------------------------------------------------------------------------- what is derived, one by one
+
+Derived presets(const std::vector<Lesson>& lessons) {
+  std::vector<std::string> builds;
+  std::vector<std::string> tests;
+  std::vector<std::string> workflows;
+  for (const auto& lesson : lessons) {
+    const std::string n = lesson.number();
+    const std::string name = R"(    {"name": "lesson-)" + n + R"(", )";
+    builds.push_back(name + R"("configurePreset": "dev", "targets": ["lesson_)" + n + R"("]})");
+    tests.push_back(name + R"("inherits": "dev", "displayName": ")" + lesson.title() +
+                    R"(", "filter": {"include": {"name": "^lesson\\.)" + n + R"(_"}}})");
+    workflows.push_back(name + R"("steps": [{"type": "configure", "name": "dev"}, {"type": "build", "name": "lesson-)" +
+                        n + R"("}, {"type": "test", "name": "lesson-)" + n + R"("}]})");
+  }
+  const auto list = [](const std::string& kind, const std::vector<std::string>& presets_of_kind) {
+    return "  \"" + kind + "\": [\n" + joined(presets_of_kind, ",\n") + "\n  ]";
+  };
+  return {"cmake/lesson_presets.json",
+          "{\n  \"version\": 6,\n  \"include\": [\"learner_presets.json\"],\n" +
+              joined({list("buildPresets", builds), list("testPresets", tests), list("workflowPresets", workflows)},
+                     ",\n") +
+              "\n}\n"};
+}
+
+Derived curriculum(const fs::path& root, const std::vector<Lesson>& lessons) {
+  std::string table = "| lesson | you write | the heart of it |\n|---|---|---|\n";
+  for (const auto& lesson : lessons) {
+    table += "| [" + lesson.title() + "](lessons/" + lesson.name + "/README.md) | " +
+             note_of(lesson, "curriculum", "`what_you_write` | the heart of it") + " |\n";
+  }
+  return with_part(root, "README.md", "curriculum", table);
+}
+
+std::vector<std::string> split_at(const std::string& text, const std::string& separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (auto end = text.find(separator); end != std::string::npos; end = text.find(separator, begin)) {
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + separator.size();
+  }
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
+/// The questions of all chapters, by topic. Topics stay in the order in which the page has them; new ones come last.
+Derived questions(const fs::path& root, const std::vector<Lesson>& lessons) {
+  const fs::path page = "docs/interview.md";
+  const std::string heading = "## ";
+  std::vector<std::string> topics;
+  for (const auto& line : lines_of(read_file(root / page))) {
+    if (line.rfind(heading, 0) == 0) topics.push_back(line.substr(heading.size()));
+  }
+  std::map<std::string, std::string> by_topic;
+  for (const auto& lesson : lessons) {
+    const auto asked = lesson.questions();
+    const auto its_topics = split_at(note_of(lesson, "topics", "one for each question; in their order"), "; ");
+    if (its_topics.size() != asked.size()) {
+      throw std::runtime_error("lessons/" + lesson.name + "/README.md has " +
+                               counted(static_cast<int>(asked.size()), "question") + " in its interview corner, and " +
+                               counted(static_cast<int>(its_topics.size()), "topic") +
+                               " in its line <!-- topics: ... -->: one for each question, with \"; \" between them");
+    }
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      by_topic[its_topics[i]] += "- [" + asked[i].text + "](../lessons/" + lesson.name +
+                                 "/README.md#interview-corner) (" + lesson.number() + ")\n";
+      if (std::find(topics.begin(), topics.end(), its_topics[i]) == topics.end()) topics.push_back(its_topics[i]);
+    }
+  }
+  std::vector<std::string> sections;
+  for (const auto& topic : topics) {
+    if (by_topic.count(topic) != 0) sections.push_back(heading + topic + "\n\n" + by_topic[topic]);
+  }
+  return with_part(root, page, "questions", joined(sections, "\n"));
+}
+
+/// Copies of a new lesson's stubs. Later differences are judge_chapter()'s: a stub may be somebody's answer by then.
+void add_stub_copies(const std::vector<Lesson>& lessons, std::vector<Derived>& all) {
+  for (const auto& lesson : lessons) {
+    if (fs::exists(lesson.stub_folder())) continue;
+    for (const auto& stub : lesson.stub_files()) {
+      all.push_back({fs::relative(lesson.stub_of(stub), lesson.root), read_file(lesson.root / stub)});
+    }
+  }
+}
+
+bool is_stale(const fs::path& root, const Derived& derived) {
+  return !fs::exists(root / derived.file) || read_file(root / derived.file) != derived.text;
+}
+
+}  // namespace
+
+std::vector<Derived> derive(const fs::path& root) {
+  const auto lessons = lesson::find_lessons(root);
+  std::vector<Derived> all = {presets(lessons), curriculum(root, lessons), questions(root, lessons)};
+  add_stub_copies(lessons, all);
+  return all;
+}
+
+Problems find_stale(const fs::path& root) {
+  Problems problems;
+  try {
+    for (const auto& derived : derive(root)) {
+      if (is_stale(root, derived)) {
+        problems.push_back(derived.file.string() +
+                           " is not what the lessons say; this writes it: ./learn verify --write");
+      }
+    }
+  } catch (const std::runtime_error& error) {
+    problems.push_back(error.what());
+  }
+  return problems;
+}
+
+std::vector<fs::path> write_derived(const fs::path& root) {
+  std::vector<fs::path> written;
+  for (const auto& derived : derive(root)) {
+    if (!is_stale(root, derived)) continue;
+    fs::create_directories((root / derived.file).parent_path());
+    std::ofstream out(root / derived.file);
+    out << derived.text;
+    if (!out.flush()) throw std::runtime_error("cannot write " + (root / derived.file).string());
+    written.push_back(derived.file);
+  }
+  return written;
+}
+
+}  // namespace attn::gate

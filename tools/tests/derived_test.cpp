@@ -1,0 +1,123 @@
+// What is written from the lessons, and the sentences where that cannot be done.
+#include "gate/derived.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "lesson/lesson.hpp"
+
+namespace attn::gate {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+/// A course of two lessons, each with a stub and two questions.
+class DerivedFiles : public ::testing::Test {
+ protected:
+  DerivedFiles() {
+    write("README.md", "# Course\n\n<!-- gate: curriculum begin -->\n<!-- gate: curriculum end -->\n\nmore\n");
+    write("docs/interview.md", "Intro.\n\n<!-- gate: questions begin -->\n\n## Size\n\n<!-- gate: questions end -->\n");
+    for (const std::string name : {"07_one", "08_two"}) {
+      write("lessons/" + name + "/stub.cpp", "// TODO(" + name + ")\n");
+      write_chapter(name, "<!-- curriculum: `f` | its heart -->\n<!-- topics: Speed, and time; Size -->\n");
+    }
+  }
+  ~DerivedFiles() override { fs::remove_all(root); }
+
+  void write(const fs::path& file, const std::string& text) const {
+    fs::create_directories((root / file).parent_path());
+    std::ofstream(root / file) << text;
+  }
+  void write_chapter(const std::string& name, const std::string& notes) const {
+    write("lessons/" + name + "/README.md",
+          "# 07 · Title\n" + notes +
+              "\n## Interview corner\n\n<details><summary>How fast?</summary>\n\nVery.\n\n</details>\n\n"
+              "<details><summary>How large?</summary>\n\nSo.\n\n</details>\n");
+  }
+  std::string read(const fs::path& file) const { return lesson::read_file(root / file); }
+
+  const fs::path root = fs::temp_directory_path() / ("attn-derived-test-" + std::to_string(getpid()));
+};
+
+TEST_F(DerivedFiles, AreWrittenOnceAndThenFresh) {
+  EXPECT_THAT(find_stale(root),
+              ElementsAre(StartsWith("cmake/lesson_presets.json is not"), StartsWith("README.md is not"),
+                          AllOf(StartsWith("docs/interview.md is not"), HasSubstr("./learn verify --write")),
+                          StartsWith("tests/07_one/stub/stub.cpp"), StartsWith("tests/08_two/stub/stub.cpp")));
+  EXPECT_EQ(write_derived(root).size(), 5U);
+  EXPECT_THAT(find_stale(root), IsEmpty());
+  EXPECT_THAT(write_derived(root), IsEmpty());
+}
+
+TEST_F(DerivedFiles, HoldTheCurriculumBetweenItsMarkers) {
+  write_derived(root);
+  EXPECT_EQ(read("README.md"),
+            "# Course\n\n<!-- gate: curriculum begin -->\n\n| lesson | you write | the heart of it |\n|---|---|---|\n"
+            "| [07 one](lessons/07_one/README.md) | `f` | its heart |\n"
+            "| [08 two](lessons/08_two/README.md) | `f` | its heart |\n\n<!-- gate: curriculum end -->\n\nmore\n");
+}
+
+TEST_F(DerivedFiles, HoldTheQuestionsByTopicAndNewTopicsLast) {
+  write_derived(root);
+  EXPECT_EQ(read("docs/interview.md"),
+            "Intro.\n\n<!-- gate: questions begin -->\n\n"
+            "## Size\n\n"
+            "- [How large?](../lessons/07_one/README.md#interview-corner) (07)\n"
+            "- [How large?](../lessons/08_two/README.md#interview-corner) (08)\n\n"
+            "## Speed, and time\n\n"
+            "- [How fast?](../lessons/07_one/README.md#interview-corner) (07)\n"
+            "- [How fast?](../lessons/08_two/README.md#interview-corner) (08)\n\n"
+            "<!-- gate: questions end -->\n");
+}
+
+TEST_F(DerivedFiles, HoldAPresetOfEachKindForEveryLesson) {
+  write_derived(root);
+  for (
+      const char* preset :
+      {R"({"name": "lesson-07", "configurePreset": "dev", "targets": ["lesson_07"]},)",
+       R"({"name": "lesson-08", "inherits": "dev", "displayName": "08 two", "filter": {"include": {"name": "^lesson\\.08_"}}})",
+       R"({"name": "lesson-08", "steps": [{"type": "configure", "name": "dev"}, {"type": "build", "name": "lesson-08"}, )"}) {
+    EXPECT_THAT(read("cmake/lesson_presets.json"), HasSubstr(preset));
+  }
+}
+
+TEST_F(DerivedFiles, LeaveAStubsCopyAsItIs) {
+  write("tests/07_one/stub/stub.cpp", "the stub\n");
+  write("lessons/07_one/stub.cpp", "somebody's answer\n");
+  write_derived(root);
+  EXPECT_EQ(read("tests/07_one/stub/stub.cpp"), "the stub\n");
+}
+
+TEST_F(DerivedFiles, NameTheLineThatAChapterLacks) {
+  write_chapter("08_two", "<!-- topics: Size; Size -->\n");
+  EXPECT_THAT(find_stale(root),
+              ElementsAre(StartsWith("lessons/08_two/README.md needs a line like <!-- curriculum: `")));
+  write_chapter("08_two", "<!-- curriculum: `f` | its heart -->\n");
+  EXPECT_THAT(find_stale(root), ElementsAre(StartsWith("lessons/08_two/README.md needs a line like <!-- topics: ")));
+}
+
+TEST_F(DerivedFiles, NameTheChapterWhoseQuestionsHaveNotATopicEach) {
+  write_chapter("08_two", "<!-- curriculum: `f` | its heart -->\n<!-- topics: Size -->\n");
+  EXPECT_THAT(find_stale(root), ElementsAre(AllOf(StartsWith("lessons/08_two/README.md has 2 questions"),
+                                                  HasSubstr("and 1 topic in its line <!-- topics: ... -->"))));
+}
+
+TEST_F(DerivedFiles, NameThePageThatLacksItsMarkers) {
+  write("README.md", "<!-- gate: curriculum end -->\n<!-- gate: curriculum begin -->\n");
+  EXPECT_THAT(find_stale(root), ElementsAre(StartsWith("README.md needs two lines, <!-- gate: curriculum begin -->")));
+}
+
+TEST(DerivedFilesOfTheCourse, AreFresh) { EXPECT_THAT(find_stale(ATTN_ROOT), IsEmpty()); }
+
+}  // namespace
+}  // namespace attn::gate
