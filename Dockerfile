@@ -2,10 +2,8 @@
 FROM debian:13 AS machine
 ENV LANG=C.UTF-8 EDITOR=nano
 WORKDIR /course
-RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates clangd git lld nano \
- && rm -rf /var/lib/apt/lists/*
 COPY tools/packages.txt tools/setup.sh tools/
-RUN . tools/setup.sh && require_packages dev
+RUN . tools/setup.sh && require_packages container && rm -rf /var/lib/apt/lists/*
 RUN git config --system --add safe.directory '*'
 
 FROM machine

@@ -21,40 +21,27 @@ require_linux() {
   exit 2
 }
 
-# missing_packages PRESET   Debian's names; for authoring, also what only the tests of the course need
+# is_there NAME FOUND_BY   as packages.txt has them
+is_there() {
+  case $2 in
+    c++) command -v c++ || command -v "${CXX:-g++}" ;;
+    dpkg) dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep 'ok installed' ;;
+    "<"*) # one of these headers
+      compiler=$(command -v "${CXX:-c++}" || command -v g++) || return
+      printf '#if !(%s)\n#error\n#endif\n' "$(echo "$2" | sed 's/<[^>]*>/__has_include(&)/g; s/|/ || /g')" |
+        "$compiler" -std=c++17 -E -x c++ -
+      ;;
+    *) command -v "$2" ;;
+  esac >/dev/null 2>&1
+}
+
+# missing_packages [PURPOSE...]   Debian's names of what is needed by all, and for these purposes in packages.txt
 missing_packages() {
-  command -v c++ >/dev/null 2>&1 || command -v "${CXX:-g++}" >/dev/null 2>&1 || echo g++
-  command -v cmake >/dev/null 2>&1 || echo cmake
-  command -v ninja >/dev/null 2>&1 || echo ninja-build
-  compiler=$(command -v "${CXX:-c++}" || command -v g++ || true)
-  if [ -z "$compiler" ]; then # no compiler to ask: apt skips what is there
-    echo libarmadillo-dev libopenblas-dev libgtest-dev libgmock-dev libcli11-dev nlohmann-json3-dev
-    [ "$1" != authoring ] || echo libvterm-dev
-    return
-  fi
-  "$compiler" -std=c++17 -E -P "-DFOR_$1" -x c++ - 2>/dev/null <<'PROBE' | grep -E '^[a-z]' || true
-#if !__has_include(<armadillo>)
-libarmadillo-dev
-#endif
-#if !__has_include(<openblas_config.h>) && !__has_include(<openblas/openblas_config.h>)
-libopenblas-dev
-#endif
-#if !__has_include(<gtest/gtest.h>)
-libgtest-dev
-#endif
-#if !__has_include(<gmock/gmock.h>)
-libgmock-dev
-#endif
-#if !__has_include(<CLI/CLI.hpp>)
-libcli11-dev
-#endif
-#if !__has_include(<nlohmann/json.hpp>)
-nlohmann-json3-dev
-#endif
-#if defined(FOR_authoring) && !__has_include(<vterm.h>)
-libvterm-dev
-#endif
-PROBE
+  awk -v purposes=" all $* " '
+    !/^#/ { count = split($5, its, ","); for (i = 1; i <= count; i++) if (index(purposes, " " its[i] " ")) { print $1, $4; next } }
+  ' tools/packages.txt | while read -r name found_by; do
+    is_there "$name" "$found_by" </dev/null || echo "$name"
+  done
 }
 
 # named COLUMN NAME...   what another system calls these packages: column 2 of packages.txt is Fedora, 3 Arch
@@ -132,9 +119,9 @@ install_packages() {
   rm -f "$apt_log"
 }
 
-# require_packages PRESET   installs what is missing
+# require_packages [PURPOSE...]   installs what is missing
 require_packages() {
-  packages=$(missing_packages "$1" | tr '\n' ' ')
+  packages=$(missing_packages "$@" | tr '\n' ' ')
   # shellcheck disable=SC2086 # a list of words
   [ -z "${packages% }" ] || install_packages $packages
   version=$(cmake --version | sed -n 's/^cmake version \([0-9]*\)\.\([0-9]*\).*/\1 \2/p')

@@ -24,7 +24,7 @@ machine() {
 }
 on() { PATH="$scratch/$1:$scratch/bare" "$scratch/course/learn" "${@:2}"; }
 
-all="g++ cmake ninja-build libarmadillo-dev libopenblas-dev libgtest-dev libgmock-dev libcli11-dev nlohmann-json3-dev"
+all=$(awk '$5 == "all" { printf "%s%s", gap, $1; gap = " " }' "$course/tools/packages.txt")
 note="echo apt-get \"\$@\" >>'$scratch/apt.log'"
 user='id=echo 1000'
 root='id=echo 0'
