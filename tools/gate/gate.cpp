@@ -287,6 +287,24 @@ void judge_interview(const Lesson& lesson, Problems& problems) {
   }
 }
 
+/// Everything that the tool shows has a spelling for terminals that know only ASCII; Chinese has none.
+void judge_spelling(const Lesson& lesson, Problems& problems) {
+  std::string shown = lesson.subject() + read_file(lesson.hints_file());
+  if (fs::exists(lesson.interview_file())) shown += read_file(lesson.interview_file());
+  for (const auto& mistake : lesson.mistakes()) shown += mistake.says;
+  for (const auto& goal : lesson.goals()) shown += goal;
+  std::set<std::string> unknown;
+  for (std::size_t at = 0, end = 0; at < shown.size(); at = end) {
+    end = at + 1;
+    while (end < shown.size() && (static_cast<unsigned char>(shown[end]) >> 6) == 2) ++end;
+    const std::string symbol = shown.substr(at, end - at);
+    if (symbol != "?" && columns_of(symbol) == 1 && in_ascii(symbol) == "?") unknown.insert(symbol);
+  }
+  for (const auto& symbol : unknown) {
+    problems.push_back("in_ascii() in tools/lesson/text.cpp has no spelling for " + symbol);
+  }
+}
+
 void judge_array(const std::string& name, const json& array, Problems& problems) {
   std::size_t size = 1;
   for (const auto& length : array.at("shape")) size *= length.get<std::size_t>();
@@ -469,6 +487,7 @@ Problems judge_chapter(const Lesson& lesson) {
   judge_tests(lesson, problems);
   judge_catalogue(lesson, problems);
   judge_interview(lesson, problems);
+  judge_spelling(lesson, problems);
   append(problems, dead_links(lesson.root, lesson.chapter_file()));
   append(problems, dead_links(lesson.root, lesson.hints_file()));
   const fs::path notes = lesson.solution_folder() / "NOTES.md";

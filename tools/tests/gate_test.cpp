@@ -81,6 +81,10 @@ TEST(Gate, RefusesAMissingHintLevel) {
   EXPECT_THAT(judge_chapter(find_lesson(planted, "91")), Contains(HasSubstr("hints.md has 2 levels for 91.1")));
 }
 
+TEST(Gate, RefusesASymbolWithoutASpelling) {
+  EXPECT_THAT(judge_chapter(find_lesson(planted, "91")), Contains(HasSubstr("has no spelling for ∂")));
+}
+
 TEST(Gate, RefusesADeadLink) {
   const Problems problems = judge_chapter(find_lesson(planted, "91"));
   EXPECT_THAT(problems, Contains(HasSubstr("no_such_page.md leads nowhere")));
