@@ -490,8 +490,6 @@ Problems judge_chapter(const Lesson& lesson) {
   judge_spelling(lesson, problems);
   append(problems, dead_links(lesson.root, lesson.chapter_file()));
   append(problems, dead_links(lesson.root, lesson.hints_file()));
-  const fs::path notes = lesson.solution_folder() / "NOTES.md";
-  if (fs::exists(notes)) append(problems, dead_links(lesson.root, notes));
   return problems;
 }
 

@@ -69,7 +69,10 @@ int run(const fs::path& root, const std::string& preset, const std::vector<Lesso
   std::vector<std::string> build = {"ninja", "-C", folder.string(), "-k", "0"};
   build.insert(build.end(), targets.begin(), targets.end());
   const bool built = judge::run(build, root, log) == 0;
-  if (!built) std::cout << learn::without_build_noise(lesson::read_file(log)) << "\nnot everything could be built\n\n";
+  if (!built) {
+    std::cout << learn::without_build_noise(lesson::read_file(log)) << "\nnot everything could be built\n\n";
+    if (!targets.empty()) return 1;  // of the one lesson that was asked for
+  }
 
   std::cout << "running the tests" << std::endl;
   std::vector<std::string> test = {"ctest", "--preset", preset};
