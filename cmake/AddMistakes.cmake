@@ -1,11 +1,11 @@
-# add_mistakes(NN_name root adapter in_ctest)
+# add_mistakes(NN_name root adapter not_in_ctest)
 #
 # The programs for tests/NN_name/mistakes.json: the lesson's checks, linked with the solution with one edit made. Most edits
 # are within the body of a function. They are compiled together, as mutants_NN, where ATTN_MISTAKE=<id> chooses one. The
 # others, which say "alone", are each a program of their own: mutant_NN_<id>.
 #
-# And for every mistake, if in_ctest, a test mistake.NN_name.<id>: it has to be rejected and named.
-function(add_mistakes name root adapter in_ctest)
+# And for every mistake, unless not_in_ctest, a test mistake.NN_name.<id>: it has to be rejected and named.
+function(add_mistakes name root adapter not_in_ctest)
   string(SUBSTRING ${name} 0 2 number)
   set(catalogue ${root}/tests/${name}/mistakes.json)
   if(NOT EXISTS ${catalogue}) # the gate says so
@@ -28,7 +28,7 @@ function(add_mistakes name root adapter in_ctest)
     else()
       list(APPEND together ${file})
     endif()
-    if(in_ctest)
+    if(NOT not_in_ctest)
       add_test(NAME mistake.${name}.${id}
                COMMAND gate --root ${root} mistake ${name} ${id} --program $<TARGET_FILE:${program}>)
     endif()

@@ -72,6 +72,33 @@ advise_another_system() {
   say "  $container"
 }
 
+# allow_sudo NAME...   ends here unless sudo may be used to install these packages
+allow_sudo() {
+  if ! command -v sudo >/dev/null 2>&1; then
+    say "These packages are missing: $*"
+    say "As root, run: $line"
+    exit 2
+  fi
+  sudo=sudo
+  [ -t 0 ] || sudo="sudo -n" # nobody is there to type a password
+  [ "$assume_yes" = no ] || return 0
+  if [ ! -t 0 ]; then
+    say "These packages are missing: $*"
+    say "Run: sudo $line"
+    say "(or ./learn --yes, to let it be run for you)"
+    exit 2
+  fi
+  printf 'These packages are missing: %s\nInstall them now with sudo? [Y/n] ' "$*" >&2
+  read -r answer || answer=n
+  case "$answer" in
+    "" | y | Y | yes | Yes) ;;
+    *)
+      say "Nothing was installed. When you like, run: sudo $line"
+      exit 2
+      ;;
+  esac
+}
+
 # install_packages NAME...   Debian's names; as root, or with sudo after asking once
 install_packages() {
   if ! command -v apt-get >/dev/null 2>&1; then
@@ -80,33 +107,7 @@ install_packages() {
   fi
   line="apt-get install --no-install-recommends $*"
   sudo=
-  if [ "$(id -u)" != 0 ]; then
-    if ! command -v sudo >/dev/null 2>&1; then
-      say "These packages are missing: $*"
-      say "As root, run: $line"
-      exit 2
-    fi
-    sudo=sudo
-    if [ ! -t 0 ]; then
-      sudo="sudo -n" # nobody is there to type a password
-      if [ "$assume_yes" = no ]; then
-        say "These packages are missing: $*"
-        say "Run: sudo $line"
-        say "(or ./learn --yes, to let it be run for you)"
-        exit 2
-      fi
-    elif [ "$assume_yes" = no ]; then
-      printf 'These packages are missing: %s\nInstall them now with sudo? [Y/n] ' "$*" >&2
-      read -r answer || answer=n
-      case "$answer" in
-        "" | y | Y | yes | Yes) ;;
-        *)
-          say "Nothing was installed. When you like, run: sudo $line"
-          exit 2
-          ;;
-      esac
-    fi
-  fi
+  [ "$(id -u)" = 0 ] || allow_sudo "$@"
   say "Installing: $*"
   apt_log=$(mktemp 2>/dev/null || mktemp -p /tmp) # TMPDIR may be missing
   if ! { $sudo apt-get update && $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; } \
