@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 
 #include "lesson/lesson.hpp"
@@ -82,15 +83,12 @@ Derived curriculum(const fs::path& root, const std::vector<Lesson>& lessons) {
   return with_part(root, "README.md", "curriculum", table);
 }
 
-std::vector<std::string> split_at(const std::string& text, const std::string& separator) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  for (auto end = text.find(separator); end != std::string::npos; end = text.find(separator, begin)) {
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + separator.size();
-  }
-  parts.push_back(text.substr(begin));
-  return parts;
+/// The topics of a chapter's questions, in their order.
+std::vector<std::string> topics_of(const Lesson& lesson) {
+  std::vector<std::string> topics;
+  std::istringstream in(note_of(lesson, "topics", "one for each question; in their order"));
+  for (std::string topic; std::getline(in >> std::ws, topic, ';');) topics.push_back(topic);
+  return topics;
 }
 
 /// The questions of all chapters, by topic. Topics stay in the order in which the page has them; new ones come last.
@@ -104,7 +102,7 @@ Derived questions(const fs::path& root, const std::vector<Lesson>& lessons) {
   std::map<std::string, std::string> by_topic;
   for (const auto& lesson : lessons) {
     const auto asked = lesson.questions();
-    const auto its_topics = split_at(note_of(lesson, "topics", "one for each question; in their order"), "; ");
+    const auto its_topics = topics_of(lesson);
     if (its_topics.size() != asked.size()) {
       throw std::runtime_error("lessons/" + lesson.name + "/README.md has " +
                                counted(static_cast<int>(asked.size()), "question") + " in its interview corner, and " +

@@ -226,30 +226,27 @@ void judge_catalogue(const Lesson& lesson, Problems& problems) {
 
 /// The pristine stubs, which `reset` puts back.
 void judge_stub_copies(const Lesson& lesson, Problems& problems) {
-  std::set<fs::path> copies;
+  std::set<std::string> names;
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(lesson.stub_folder(), none)) copies.insert(entry.path());
-  for (const auto& file : lesson.stub_files()) {
-    const fs::path copy = lesson.stub_of(file);
-    const std::string name = path_below(lesson.root, copy);
-    const std::string command = "cp " + file + " " + name;
-    if (copies.erase(copy) == 0) {
-      problems.push_back(name + " is missing: an author of " + file + " runs `mkdir -p " +
-                         path_below(lesson.root, lesson.stub_folder()) + " && " + command +
+  for (const auto& entry : fs::directory_iterator(lesson.stub_folder(), none)) names.insert(entry.path().filename());
+  for (const auto& file : lesson.stub_files()) names.insert(fs::path(file).filename());
+  for (const auto& name : names) {
+    const fs::path stub = lesson.folder() / name;
+    const fs::path copy = lesson.stub_folder() / name;
+    const std::string file = path_below(lesson.root, stub);
+    const std::string kept = path_below(lesson.root, copy);
+    const std::string reset = "`./learn reset " + lesson.number() + "`";
+    if (!fs::exists(copy)) {
+      problems.push_back(kept + " is missing: an author of " + file + " runs `cp " + file + " " + kept +
                          "`; a file that a learner added does no harm");
-    } else if (read_file(copy) != read_file(lesson.root / file)) {
-      problems.push_back(
-          file + " differs from " + name + ": an author who changed the stub runs `" + command +
-          "`; if this is your own answer, all is well: verify judges the course with its stubs in place, "
-          "and `./learn reset " +
-          lesson.number() + "` puts the stub back after keeping a copy");
+    } else if (!fs::exists(stub)) {
+      problems.push_back(kept + " is too much, as there is no " + file + ": an author who removed the stub runs `rm " +
+                         kept + "`; a learner gets it back with " + reset);
+    } else if (read_file(copy) != read_file(stub)) {
+      problems.push_back(file + " differs from " + kept + ": an author who changed the stub runs `cp " + file + " " +
+                         kept + "`; if this is your own answer, all is well: verify judges the course with its stubs " +
+                         "in place, and " + reset + " puts the stub back after keeping a copy");
     }
-  }
-  for (const auto& copy : copies) {
-    const std::string name = path_below(lesson.root, copy);
-    const std::string file = "lessons/" + lesson.name + "/" + copy.filename().string();
-    problems.push_back(name + " is too much, as there is no " + file + ": an author who removed the stub runs `rm " +
-                       name + "`; a learner gets it back with `./learn reset " + lesson.number() + "`");
   }
 }
 
