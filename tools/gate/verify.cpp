@@ -126,9 +126,10 @@ int verify(const fs::path& root, const std::string& preset) {
 }
 
 int verify_lesson(const Lesson& lesson, const std::string& preset) {
-  if (!fs::exists(lesson.checks_file()) || !fs::exists(lesson.solution_folder())) {
+  if (!fs::exists(lesson.checks_file()) || !fs::exists(lesson.solution_folder()) ||
+      fs::is_empty(lesson.solution_folder())) {
     std::cout << "lessons/" << lesson.name << " is no lesson yet: it needs tests/" << lesson.name
-              << "/checks.cpp and solutions/" << lesson.name << "/\n";
+              << "/checks.cpp and a solution in solutions/" << lesson.name << "/\n";
     return 1;
   }
   const std::string tests =
