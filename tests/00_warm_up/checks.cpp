@@ -120,7 +120,7 @@ TEST(LinearInit, HasAWeightOfInTimesOut) {
 TEST(LinearInit, HasNoBiasWhenNoneIsWanted) {
   const Linear layer(3, 5, false);
   EXPECT_THAT(layer.weight, HasShape({{"in", 3}, {"out", 5}}));
-  EXPECT_TRUE(layer.bias.is_empty()) << diagnosis_mark << likely_mistake("bias_always");
+  EXPECT_HOLDS(layer.bias.is_empty(), "the layer has a bias") << likely_mistake("bias_always");
 }
 
 // 20,000 draws for the weight, 200 for the bias: none reaches the bound, the largest and the smallest come near it, and
@@ -131,26 +131,26 @@ TEST(LinearInit, DrawsUniformlyFromTheBound) {
   const double bound = 1 / std::sqrt(100.0);
   for (const bool of_weight : {true, false}) {
     const arma::mat drawn = of_weight ? layer.weight : arma::mat(layer.bias);
-    ASSERT_FALSE(drawn.is_empty()) << diagnosis_mark << line("value", of_weight ? "weight is empty" : "bias is empty")
-                                   << note("is there a local variable of the same name as the member?");
+    ASSERT_HOLDS(!drawn.is_empty(), of_weight ? "weight is empty" : "bias is empty")
+        << note("is there a local variable of the same name as the member?");
     const double largest = drawn.max();
     const double smallest = drawn.min();
     const double near = of_weight ? 0.99 : 0.9;
-    const std::string found =
-        line("value", (of_weight ? "weight" : "bias") + std::string(" lies between ") + std::to_string(smallest) +
-                          " and " + std::to_string(largest) + ", want nearly -1/sqrt(in) = " + std::to_string(-bound) +
-                          " and 1/sqrt(in) = " + std::to_string(bound));
+    const std::string found = (of_weight ? "weight" : "bias") + std::string(" lies between ") +
+                              std::to_string(smallest) + " and " + std::to_string(largest) +
+                              ", want nearly -1/sqrt(in) = " + std::to_string(-bound) +
+                              " and 1/sqrt(in) = " + std::to_string(bound);
     const auto fills = [&](double b) { return largest <= b && largest >= near * b; };
     const std::string mistake = fills(1 / 100.0)               ? likely_mistake("bound_without_root")
                                 : fills(1 / std::sqrt(200.0))  ? likely_mistake("bound_from_out")
                                 : smallest >= 0 && largest > 0 ? likely_mistake("only_positive")
                                                                : "";
-    EXPECT_TRUE(fills(bound) && smallest >= -bound && smallest <= -near * bound) << diagnosis_mark << found << mistake;
+    EXPECT_HOLDS(fills(bound) && smallest >= -bound && smallest <= -near * bound, found) << mistake;
     // A uniform variable on (-b, b) has the mean 0 and the standard deviation b / sqrt(3).
-    EXPECT_NEAR(arma::stddev(arma::vectorise(drawn)), bound / std::sqrt(3.0), 0.1 * bound)
-        << diagnosis_mark << found << note("the numbers are not spread evenly between the two");
-    EXPECT_NEAR(arma::mean(arma::vectorise(drawn)), 0, 0.15 * bound)
-        << diagnosis_mark << found << note("the numbers are not spread evenly between the two");
+    EXPECT_HOLDS(std::abs(arma::stddev(arma::vectorise(drawn)) - bound / std::sqrt(3.0)) <= 0.1 * bound, found)
+        << note("the numbers are not spread evenly between the two");
+    EXPECT_HOLDS(std::abs(arma::mean(arma::vectorise(drawn))) <= 0.15 * bound, found)
+        << note("the numbers are not spread evenly between the two");
   }
 }
 
@@ -159,18 +159,16 @@ TEST(LinearInit, HasABoundThatDependsOnInAlone) {
   for (const auto& [in, out] : {std::pair<arma::uword, arma::uword>(400, 50), {4, 5000}}) {
     const double bound = 1 / std::sqrt(static_cast<double>(in));
     const double largest = arma::abs(Linear(in, out, false).weight).max();
-    EXPECT_TRUE(largest <= bound && largest >= 0.99 * bound)
-        << diagnosis_mark
-        << line("value", "in = " + std::to_string(in) + ", out = " + std::to_string(out) + ": the largest number is " +
-                             std::to_string(largest) + ", want nearly 1/sqrt(in) = " + std::to_string(bound));
+    EXPECT_HOLDS(largest <= bound && largest >= 0.99 * bound,
+                 "in = " + std::to_string(in) + ", out = " + std::to_string(out) + ": the largest number is " +
+                     std::to_string(largest) + ", want nearly 1/sqrt(in) = " + std::to_string(bound));
   }
 }
 
 TEST(LinearInit, DrawsEveryNumberAnew) {
   const Linear layer(3, 5);
   const arma::vec drawn = arma::join_cols(arma::vectorise(layer.weight), arma::vectorise(layer.bias));
-  EXPECT_TRUE(arma::vec(arma::unique(drawn)).n_elem == 20)
-      << diagnosis_mark << line("value", "some of the 15 + 5 numbers of a 3 x 5 layer are the same");
+  EXPECT_HOLDS(arma::vec(arma::unique(drawn)).n_elem == 20, "some of the 15 + 5 numbers of a 3 x 5 layer are the same");
 }
 
 TEST(LinearInit, RepeatsItselfForTheSameSeed) {
@@ -191,9 +189,9 @@ TEST(LinearInit, RepeatsItselfForTheSameSeed) {
 TEST(LinearInit, LeavesSeedingToTheCaller) {
   const Linear first(3, 5);
   const Linear second(3, 5);
-  EXPECT_FALSE(arma::approx_equal(first.weight, second.weight, "absdiff", 1e-12) ||
-               arma::approx_equal(first.bias, second.bias, "absdiff", 1e-12))
-      << diagnosis_mark << line("value", "two new layers have the same weight or bias")
+  EXPECT_HOLDS(!(arma::approx_equal(first.weight, second.weight, "absdiff", 1e-12) ||
+                 arma::approx_equal(first.bias, second.bias, "absdiff", 1e-12)),
+               "two new layers have the same weight or bias")
       << note("the layer seeds the generator itself; leave that to the caller");
 }
 

@@ -255,11 +255,11 @@ TEST(CombineMasks, LetsAnyNumberButZeroAttend) {
 TEST(CombineMasks, TakesAnEmptyMaskAsNone) {
   const Mask mask = load_golden("combine").mask("a");
   for (const arma::cube& result : {allowed(combine_masks(mask, {})), allowed(combine_masks({}, mask))}) {
-    ASSERT_FALSE(result.is_empty()) << diagnosis_mark << likely_mistake("combined_with_empty_is_empty");
+    ASSERT_HOLDS(!result.is_empty(), "a mask combined with an empty one is empty")
+        << likely_mistake("combined_with_empty_is_empty");
     EXPECT_THAT(result, IsNear(allowed(mask), {"L", "S", "M"})) << note("an empty mask blocks nothing");
   }
-  EXPECT_TRUE(combine_masks({}, {}).is_empty())
-      << diagnosis_mark << line("value", "two empty masks do not give an empty one");
+  EXPECT_HOLDS(combine_masks({}, {}).is_empty(), "two empty masks do not give an empty one");
 }
 
 TEST(CombineMasks, LeavesItsArgumentsAsTheyWere) {
@@ -331,8 +331,8 @@ TEST(SafeSoftmaxRows, DoesNotHideANaN) {
   scores(1, 0, 1) = scores(1, 1, 1) = scores(1, 2, 1) = arma::datum::nan;
   const arma::cube weights = safe_softmax_rows(scores);
   ASSERT_THAT(weights, HasShape({{"L", 2}, {"S", 3}, {"N", 2}}));
-  EXPECT_TRUE(weights.slice(0).row(0).has_nan() && weights.slice(1).row(1).has_nan())
-      << diagnosis_mark << likely_mistake("nan_hidden");
+  EXPECT_HOLDS(weights.slice(0).row(0).has_nan() && weights.slice(1).row(1).has_nan(), "a row of NaN became numbers")
+      << likely_mistake("nan_hidden");
 }
 
 TEST(SafeSoftmaxRows, LeavesItsScoresAsTheyWere) {
@@ -379,8 +379,7 @@ TEST(FullyMaskedRow, BecomesNaNWithMinusInfinity) {
   const GoldenCase golden = load_golden("fully_masked");
   const arma::cube weights = softmax_rows(masked_fill(golden.cube("scores"), golden.mask("mask"), -infinity));
   ASSERT_THAT(weights, HasShape({{"L", 3}, {"S", 4}, {"B", 2}}));
-  EXPECT_EQ(weights.slice(1).row(1).has_nan(), true)
-      << diagnosis_mark << line("value", "slice 1, row 1 is not NaN: was all of it filled with -inf?");
+  EXPECT_HOLDS(weights.slice(1).row(1).has_nan(), "slice 1, row 1 is not NaN: was all of it filled with -inf?");
   arma::cube others = weights;
   others.slice(1).row(1).zeros();
   EXPECT_THAT(others, Matches(golden.expected("weights"))) << note("all rows but that one are as they should be");
@@ -392,8 +391,8 @@ TEST(FullyMaskedRow, SpreadsItsNaNOverTheWholeSequence) {
   const arma::cube weights = softmax_rows(masked_fill(golden.cube("scores"), golden.mask("mask"), -infinity));
   const arma::cube context = naive_mix(weights, golden.cube("V"));
   const arma::mat next = softmax_rows(arma::mat(context.slice(1) * context.slice(1).t())) * context.slice(1);
-  EXPECT_EQ(arma::find_nan(next).eval().n_elem, next.n_elem)
-      << diagnosis_mark << line("value", "a second attention over that sequence is not all NaN");
+  EXPECT_HOLDS(arma::find_nan(next).eval().n_elem == next.n_elem,
+               "a second attention over that sequence is not all NaN");
 }
 
 TEST(FullyMaskedRow, GetsItsUnmaskedWeightsBackWhenMinus1e9IsAdded) {
@@ -447,9 +446,7 @@ TEST(ScaledDotProductAttention, GivesBlockedKeysAWeightOfExactlyZero) {
   for (arma::uword n = 0; n < weights.n_slices; ++n) {
     largest = std::max(largest, arma::abs(weights.slice(n) % (1 - allowed(mask).slice(n / 3))).max());
   }
-  EXPECT_EQ(largest == 0, true) << diagnosis_mark
-                                << line("value",
-                                        "a blocked key has the weight " + std::to_string(largest) + ", want 0");
+  EXPECT_HOLDS(largest == 0, "a blocked key has the weight " + std::to_string(largest) + ", want 0");
 }
 
 TEST(ScaledDotProductAttention, EqualsPyTorchWithoutAMask) {
@@ -621,7 +618,8 @@ TEST(ScaledDotProductAttention, DoesNotHideANaN) {
   Q(1, 2, 0) = arma::datum::nan;
   arma::cube output = scaled_dot_product_attention(Q, golden.cube("K"), golden.cube("V"));
   ASSERT_THAT(output, HasShape({{"L", 4}, {"Dv", 6}, {"N", 2}}));
-  EXPECT_EQ(output.slice(0).row(1).has_nan(), true) << diagnosis_mark << likely_mistake("nan_hidden");
+  EXPECT_HOLDS(output.slice(0).row(1).has_nan(), "the row of a query that holds NaN became numbers")
+      << likely_mistake("nan_hidden");
   output.slice(0).row(1) = golden.cube("output").slice(0).row(1);
   EXPECT_THAT(output, Matches(golden.expected("output")))
       << note("one query holds NaN: the other rows stay as they are");

@@ -61,13 +61,13 @@ TEST(DropoutConstructor, RemembersItsProbability) {
     const Dropout dropout(p);
     EXPECT_THAT(arma::mat(1, 1, arma::fill::value(dropout.p())), IsNear(arma::mat(1, 1, arma::fill::value(p))))
         << note("p() must give what the constructor was given");
-    EXPECT_TRUE(dropout.training()) << diagnosis_mark << line("value", "a new Dropout is not training");
+    EXPECT_HOLDS(dropout.training(), "a new Dropout is not training");
   }
 }
 
 TEST(DropoutConstructor, RejectsWhatIsNoProbabilityBelowOne) {
-  EXPECT_FALSE(accepted([] { Dropout(-0.1); }) && accepted([] { Dropout(1.5); }))
-      << diagnosis_mark << line("value", "Dropout(-0.1) and Dropout(1.5) are made without complaint")
+  EXPECT_HOLDS(!(accepted([] { Dropout(-0.1); }) && accepted([] { Dropout(1.5); })),
+               "Dropout(-0.1) and Dropout(1.5) are made without complaint")
       << likely_mistake("p_not_checked");
   EXPECT_PRED_FORMAT1(RejectsArgument("p", {"-0.1"}), [] { Dropout(-0.1); });
   EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1.5"}), [] { Dropout(1.5); });
@@ -77,14 +77,14 @@ TEST(DropoutConstructor, RejectsWhatIsNoProbabilityBelowOne) {
 }
 
 TEST(DropoutConstructor, RejectsAProbabilityOfOne) {
-  EXPECT_FALSE(accepted([] { Dropout(1.0); }))
-      << diagnosis_mark << line("value", "Dropout(1.0) is made without complaint") << likely_mistake("one_accepted");
+  EXPECT_HOLDS(!accepted([] { Dropout(1.0); }), "Dropout(1.0) is made without complaint")
+      << likely_mistake("one_accepted");
   EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1"}), [] { Dropout(1.0); });
 }
 
 TEST(DropoutConstructor, RejectsNaN) {
-  EXPECT_FALSE(accepted([] { Dropout dropout(nan); }))
-      << diagnosis_mark << line("value", "Dropout(NaN) is made without complaint") << likely_mistake("nan_accepted");
+  EXPECT_HOLDS(!accepted([] { Dropout dropout(nan); }), "Dropout(NaN) is made without complaint")
+      << likely_mistake("nan_accepted");
   EXPECT_PRED_FORMAT1(RejectsArgument("p", {"nan"}), [] { Dropout dropout(nan); });
 }
 
@@ -152,8 +152,7 @@ TEST(DropoutApply, RejectsAMaskOfAnotherSize) {
   const auto apply = [&](arma::uword rows, arma::uword cols, arma::uword slices) {
     Dropout::apply(x, Mask(rows, cols, slices, arma::fill::zeros), 0.3);
   };
-  EXPECT_FALSE(accepted([&] { apply(4, 3, 1); }))
-      << diagnosis_mark << line("value", "a keep of 4 x 3 x 1 is accepted for an x of 4 x 3 x 2")
+  EXPECT_HOLDS(!accepted([&] { apply(4, 3, 1); }), "a keep of 4 x 3 x 1 is accepted for an x of 4 x 3 x 2")
       << likely_mistake("keep_not_checked");
   EXPECT_PRED_FORMAT1(RejectsArgument("keep", {"4 x 3 x 1", "4 x 3 x 2"}), [&] { apply(4, 3, 1); });
   EXPECT_PRED_FORMAT1(RejectsArgument("keep", {"4 x 3 x 5", "4 x 3 x 2"}), [&] { apply(4, 3, 5); });
@@ -183,17 +182,15 @@ TEST(DropoutDraw, GivesAMaskOfTheWantedSize) {
 TEST(DropoutDraw, HoldsOnlyZerosAndOnes) {
   arma::arma_rng::set_seed(5);
   const Mask mask = Dropout::draw(40, 30, 20, 0.3);
-  EXPECT_TRUE(mask.max() == 1 && mask.min() == 0)
-      << diagnosis_mark
-      << line("value", "the mask holds numbers from " + std::to_string(mask.min()) + " to " +
-                           std::to_string(mask.max()) + ", want zeros and ones");
+  EXPECT_HOLDS(mask.max() == 1 && mask.min() == 0, "the mask holds numbers from " + std::to_string(mask.min()) +
+                                                       " to " + std::to_string(mask.max()) + ", want zeros and ones");
 }
 
 TEST(DropoutDraw, DrawsAnewAtEveryCall) {
   const Mask first = Dropout::draw(40, 30, 20, 0.5);
   const Mask second = Dropout::draw(40, 30, 20, 0.5);
-  EXPECT_FALSE(same(first, second)) << diagnosis_mark << line("value", "two calls gave the same mask")
-                                    << note("is the mask kept in a static variable, or the generator seeded?");
+  EXPECT_HOLDS(!same(first, second), "two calls gave the same mask")
+      << note("is the mask kept in a static variable, or the generator seeded?");
 }
 
 TEST(DropoutDraw, LeavesTheRandomGeneratorToTheCaller) {
@@ -202,14 +199,14 @@ TEST(DropoutDraw, LeavesTheRandomGeneratorToTheCaller) {
     Dropout::draw(4, 3, 2, 0.5);
     return arma::randu();
   };
-  EXPECT_FALSE(next_number_after_drawing(1) == next_number_after_drawing(2))
-      << diagnosis_mark << line("value", "whatever seed the caller sets, the same numbers follow a call of draw")
+  EXPECT_HOLDS(next_number_after_drawing(1) != next_number_after_drawing(2),
+               "whatever seed the caller sets, the same numbers follow a call of draw")
       << likely_mistake("generator_seeded");
   arma::arma_rng::set_seed(9);
   const Mask first = Dropout::draw(40, 30, 20, 0.5);
   arma::arma_rng::set_seed(9);
-  EXPECT_TRUE(same(first, Dropout::draw(40, 30, 20, 0.5)))
-      << diagnosis_mark << line("value", "the caller set the same seed twice, and got two different masks")
+  EXPECT_HOLDS(same(first, Dropout::draw(40, 30, 20, 0.5)),
+               "the caller set the same seed twice, and got two different masks")
       << note("draw from Armadillo's generator, such as arma::randu, and do not seed it");
 }
 
@@ -220,10 +217,8 @@ TEST(DropoutDraw, DrawsEveryNumberOnItsOwn) {
   // about the next.
   const auto judge = [](const std::string& neighbours, const Mask& a, const Mask& b, const std::string& likely) {
     const arma::uword agree = arma::accu(a == b);
-    EXPECT_TRUE(plausible(agree, a.n_elem, 0.5))
-        << diagnosis_mark
-        << line("value", "numbers in neighbouring " + neighbours + " are the same in " + share_text(agree, a.n_elem) +
-                             " cases, want 0.5 of them")
+    EXPECT_HOLDS(plausible(agree, a.n_elem, 0.5), "numbers in neighbouring " + neighbours + " are the same in " +
+                                                      share_text(agree, a.n_elem) + " cases, want 0.5 of them")
         << (agree == a.n_elem ? likely : "") << note("each number is drawn on its own");
   };
   judge("slices", mask.slices(0, 18), mask.slices(1, 19), likely_mistake("same_mask_for_every_sequence"));
@@ -237,10 +232,9 @@ TEST(DropoutDraw, KeepsTheRightShare) {
     const Mask mask = Dropout::draw(40, 30, 20, p);
     const arma::uword kept = ones_in(mask);
     const bool exchanged = p != 0.5 && plausible(kept, mask.n_elem, p);
-    EXPECT_TRUE(plausible(kept, mask.n_elem, 1 - p))
-        << diagnosis_mark
-        << line("value", "with p = " + std::to_string(p) + ", " + share_text(kept, mask.n_elem) + " are kept, want " +
-                             std::to_string(1 - p) + " of them")
+    EXPECT_HOLDS(plausible(kept, mask.n_elem, 1 - p), "with p = " + std::to_string(p) + ", " +
+                                                          share_text(kept, mask.n_elem) + " are kept, want " +
+                                                          std::to_string(1 - p) + " of them")
         << (exchanged ? likely_mistake("keeps_with_probability_p")
                       : note("by chance alone it would be so far off once in five hundred million times"));
   }
@@ -248,8 +242,7 @@ TEST(DropoutDraw, KeepsTheRightShare) {
 
 TEST(DropoutDraw, KeepsAllForAProbabilityOfZero) {
   const Mask mask = Dropout::draw(40, 30, 20, 0);
-  EXPECT_TRUE(ones_in(mask) == mask.n_elem)
-      << diagnosis_mark << line("value", share_text(ones_in(mask), mask.n_elem) + " are kept, want all");
+  EXPECT_HOLDS(ones_in(mask) == mask.n_elem, share_text(ones_in(mask), mask.n_elem) + " are kept, want all");
 }
 
 TEST(DropoutDraw, GivesEveryPlaceTheSameChance) {
@@ -259,10 +252,9 @@ TEST(DropoutDraw, GivesEveryPlaceTheSameChance) {
     Mask kept(size, arma::fill::zeros);
     for (arma::uword n = 0; n < draws; ++n) kept += Dropout::draw(size.n_rows, size.n_cols, size.n_slices, 0.3);
     for (arma::uword i = 0; i < kept.n_elem; ++i) {
-      EXPECT_TRUE(plausible(kept(i), draws, 0.7))
-          << diagnosis_mark
-          << line("value", "in masks of " + std::to_string(kept.n_elem) + " numbers, number " + std::to_string(i) +
-                               " was kept in " + share_text(kept(i), draws) + " masks, want 0.7 of them")
+      EXPECT_HOLDS(plausible(kept(i), draws, 0.7), "in masks of " + std::to_string(kept.n_elem) + " numbers, number " +
+                                                       std::to_string(i) + " was kept in " +
+                                                       share_text(kept(i), draws) + " masks, want 0.7 of them")
           << note("each number is drawn on its own, with the same probability");
     }
   }
@@ -283,9 +275,8 @@ TEST(Dropout, UsesTheMaskThatWasInjected) {
   dropout.inject(golden.mask("keep"));
   const arma::cube x = golden.cube("x");
   const arma::cube first = dropout(x);
-  EXPECT_TRUE(same(first, dropout(x))) << diagnosis_mark
-                                       << line("value", "with a mask injected, two calls gave different results")
-                                       << likely_mistake("injected_mask_ignored");
+  EXPECT_HOLDS(same(first, dropout(x)), "with a mask injected, two calls gave different results")
+      << likely_mistake("injected_mask_ignored");
   EXPECT_THAT(dropout(x), Matches(golden.expected("output")));
 }
 
@@ -299,7 +290,7 @@ TEST(Dropout, DoesNothingInEvaluation) {
     const arma::cube result = dropout(x);
     EXPECT_THAT(result, Matches(golden.expected("eval")))
         << note("this is call " + std::to_string(call) + " after eval()");
-    EXPECT_TRUE(same(result, x)) << diagnosis_mark << line("value", "in evaluation x comes back nearly, not exactly");
+    EXPECT_HOLDS(same(result, x), "in evaluation x comes back nearly, not exactly");
   }
 }
 
@@ -310,7 +301,7 @@ TEST(Dropout, DrawsNothingInEvaluation) {
   const double next = arma::randu();
   arma::arma_rng::set_seed(10);
   dropout(arma::cube(4, 3, 2, arma::fill::ones));
-  EXPECT_TRUE(arma::randu() == next) << diagnosis_mark << line("value", "in evaluation the random generator was used");
+  EXPECT_HOLDS(arma::randu() == next, "in evaluation the random generator was used");
 }
 
 TEST(Dropout, DropsAgainAfterTrain) {
@@ -320,7 +311,7 @@ TEST(Dropout, DropsAgainAfterTrain) {
     dropout.eval();
     EXPECT_THAT(dropout(x), IsNear(x)) << note("eval() was called last");
     dropout.train();
-    EXPECT_FALSE(same(dropout(x), x)) << diagnosis_mark << line("value", "after train() nothing is dropped");
+    EXPECT_HOLDS(!same(dropout(x), x), "after train() nothing is dropped");
   }
 }
 
@@ -333,8 +324,8 @@ TEST(Dropout, MakesEachNumberZeroOrDividesItByOneMinusP) {
   const Mask dropped = result == 0;
   const arma::cube wanted = Dropout::apply(x, dropped == 0, 0.2);
   EXPECT_THAT(result, IsNear(wanted)) << note("wanted is 0 where you gave 0, and x / (1 - p) elsewhere");
-  EXPECT_TRUE(plausible(ones_in(dropped), x.n_elem, 0.2))
-      << diagnosis_mark << line("value", share_text(ones_in(dropped), x.n_elem) + " became 0, want p = 0.2 of them");
+  EXPECT_HOLDS(plausible(ones_in(dropped), x.n_elem, 0.2),
+               share_text(ones_in(dropped), x.n_elem) + " became 0, want p = 0.2 of them");
 }
 
 TEST(Dropout, KeepsTheMean) {
@@ -347,9 +338,8 @@ TEST(Dropout, KeepsTheMean) {
   // One number is 2 / (1 - p) or 0: standard deviation 2 √(p / (1 - p)), and of the mean of n of them √n times less.
   const double bound = 6 * 2 * std::sqrt(p / (1 - p) / static_cast<double>(x.n_elem));
   const bool not_scaled = result.max() == 2;
-  EXPECT_TRUE(std::abs(mean - 2) < bound)
-      << diagnosis_mark
-      << line("value", "all numbers were 2, and their mean has become " + std::to_string(mean) + ", want about 2")
+  EXPECT_HOLDS(std::abs(mean - 2) < bound,
+               "all numbers were 2, and their mean has become " + std::to_string(mean) + ", want about 2")
       << (not_scaled ? likely_mistake("dropout_not_scaled") : "");
 }
 
@@ -359,8 +349,8 @@ TEST(Dropout, DrawsANewMaskAtEveryCall) {
   const arma::cube x(6, 5, 4, arma::fill::ones);
   const bool draw_is_right = !same(Dropout::draw(6, 5, 4, 0.5), Dropout::draw(6, 5, 4, 0.5));
   const arma::cube first = dropout(x);
-  EXPECT_FALSE(same(first, dropout(x))) << diagnosis_mark << line("value", "two calls dropped the same numbers")
-                                        << (draw_is_right ? likely_mistake("mask_drawn_once") : "");
+  EXPECT_HOLDS(!same(first, dropout(x)), "two calls dropped the same numbers")
+      << (draw_is_right ? likely_mistake("mask_drawn_once") : "");
 }
 
 TEST(Dropout, DrawsOneMaskForOneCall) {
@@ -402,8 +392,7 @@ TEST(Dropout, DrawsAgainAfterAnEmptyMaskIsInjected) {
   dropout.inject(Mask(6, 5, 4, arma::fill::ones));
   EXPECT_THAT(dropout(x), IsNear(arma::cube(2 * x))) << note("the mask that was injected keeps all, and p is 0.5");
   dropout.inject({});
-  EXPECT_FALSE(same(dropout(x), dropout(x)))
-      << diagnosis_mark << line("value", "inject({}) was called, but two calls dropped the same numbers");
+  EXPECT_HOLDS(!same(dropout(x), dropout(x)), "inject({}) was called, but two calls dropped the same numbers");
 }
 
 TEST(Dropout, RejectsAnInjectedMaskThatDoesNotFit) {
@@ -422,15 +411,13 @@ TEST(Dropout, LeavesNothingOfAnEarlierCall) {
   for (const arma::SizeCube size : {arma::SizeCube(2, 3, 4), arma::SizeCube(30, 20, 10)}) {
     const arma::cube result = dropout(arma::cube(size, arma::fill::ones));
     ASSERT_THAT(result, HasShape({{"rows", size.n_rows}, {"cols", size.n_cols}, {"slices", size.n_slices}}));
-    EXPECT_TRUE(plausible(arma::accu(result == 0), result.n_elem, 0.5))
-        << diagnosis_mark
-        << line("value", share_text(arma::accu(result == 0), result.n_elem) + " became 0, want about half of them");
+    EXPECT_HOLDS(plausible(arma::accu(result == 0), result.n_elem, 0.5),
+                 share_text(arma::accu(result == 0), result.n_elem) + " became 0, want about half of them");
   }
   Dropout other(0.9);
   const arma::cube result = other(arma::cube(30, 20, 10, arma::fill::ones));
-  EXPECT_TRUE(plausible(arma::accu(result == 0), result.n_elem, 0.9))
-      << diagnosis_mark
-      << line("value", share_text(arma::accu(result == 0), result.n_elem) + " became 0, want p = 0.9 of them")
+  EXPECT_HOLDS(plausible(arma::accu(result == 0), result.n_elem, 0.9),
+               share_text(arma::accu(result == 0), result.n_elem) + " became 0, want p = 0.9 of them")
       << note("another Dropout, with another p, was used before");
 }
 
@@ -466,8 +453,8 @@ TEST(SelfAttentionV3, HasTwoProjections) {
 
 TEST(SelfAttentionV3, HasTwoBiases) {
   const SelfAttentionV3 attention(4);
-  ASSERT_FALSE(attention.proj.bias.is_empty() || attention.output_proj.bias.is_empty())
-      << diagnosis_mark << likely_mistake("projection_without_bias");
+  ASSERT_HOLDS(!(attention.proj.bias.is_empty() || attention.output_proj.bias.is_empty()), "a projection has no bias")
+      << likely_mistake("projection_without_bias");
   EXPECT_THAT(arma::mat(attention.proj.bias), HasShape({{"1", 1}, {"3E", 12}}));
   EXPECT_THAT(arma::mat(attention.output_proj.bias), HasShape({{"1", 1}, {"E", 4}}));
 }
@@ -475,14 +462,12 @@ TEST(SelfAttentionV3, HasTwoBiases) {
 TEST(SelfAttentionV3, HandsItsProbabilityToDropout) {
   for (const double p : {0.3, 0.0, 0.9}) {
     const SelfAttentionV3 attention(4, p);
-    EXPECT_TRUE(attention.dropout.p() == Dropout(p).p())
-        << diagnosis_mark
-        << line("value", "dropout.p() is " + std::to_string(attention.dropout.p()) + ", want " + std::to_string(p))
+    EXPECT_HOLDS(attention.dropout.p() == Dropout(p).p(),
+                 "dropout.p() is " + std::to_string(attention.dropout.p()) + ", want " + std::to_string(p))
         << likely_mistake("probability_not_passed_on");
-    EXPECT_TRUE(attention.dropout.training()) << diagnosis_mark << line("value", "a new layer is not training");
+    EXPECT_HOLDS(attention.dropout.training(), "a new layer is not training");
   }
-  EXPECT_TRUE(SelfAttentionV3(4).dropout.p() == Dropout(0.1).p())
-      << diagnosis_mark << line("value", "dropout.p() is not 0.1 when nothing is said");
+  EXPECT_HOLDS(SelfAttentionV3(4).dropout.p() == Dropout(0.1).p(), "dropout.p() is not 0.1 when nothing is said");
 }
 
 TEST(SelfAttentionV3, KeepsWhatLinearDraws) {
@@ -490,12 +475,12 @@ TEST(SelfAttentionV3, KeepsWhatLinearDraws) {
   const arma::mat proj_bias = attention.proj.bias;
   const arma::mat output_bias = attention.output_proj.bias;
   for (const arma::mat& part : {attention.proj.weight, proj_bias, attention.output_proj.weight, output_bias}) {
-    EXPECT_TRUE(arma::abs(part).max() <= 1 / std::sqrt(50.0) && arma::stddev(arma::vectorise(part)) > 0.06)
-        << diagnosis_mark << line("value", "a weight or a bias is not as Linear draws it")
+    EXPECT_HOLDS(arma::abs(part).max() <= 1 / std::sqrt(50.0) && arma::stddev(arma::vectorise(part)) > 0.06,
+                 "a weight or a bias is not as Linear draws it")
         << note("construct two Linear of the right sizes, and leave their weights and biases alone");
   }
-  EXPECT_FALSE(arma::approx_equal(attention.proj.weight, SelfAttentionV3(50).proj.weight, "absdiff", 1e-12))
-      << diagnosis_mark << line("value", "two new layers have the same weight")
+  EXPECT_HOLDS(!arma::approx_equal(attention.proj.weight, SelfAttentionV3(50).proj.weight, "absdiff", 1e-12),
+               "two new layers have the same weight")
       << note("the constructor seeds the generator itself; leave that to the caller");
 }
 
@@ -540,8 +525,7 @@ TEST(SelfAttentionV3, DropsNothingInEvaluation) {
   const arma::cube ones(5, 4, 2, arma::fill::ones);
   const bool bypassed =
       arma::any(arma::vectorise(attention.attention_weights()) == 0) && same(attention.dropout(ones), ones);
-  EXPECT_FALSE(bypassed) << diagnosis_mark << line("value", "in evaluation some weights are 0")
-                         << likely_mistake("dropout_bypassed");
+  EXPECT_HOLDS(!bypassed, "in evaluation some weights are 0") << likely_mistake("dropout_bypassed");
   EXPECT_THAT(attention.attention_weights(), RowsSumToOne()) << note("in evaluation nothing is dropped");
 }
 
@@ -734,9 +718,8 @@ TEST(SelfAttentionV3, DrawsOneMaskForAllSequences) {
   for (const Mask& keep : {first, second}) {
     attention.forward(X);
     const Mask kept = attention.attention_weights() != 0;
-    EXPECT_TRUE(same(kept, keep))
-        << diagnosis_mark
-        << line("value", "the weights that are 0 are not those of the mask that draw() gives after the same seed")
+    EXPECT_HOLDS(same(kept, keep),
+                 "the weights that are 0 are not those of the mask that draw() gives after the same seed")
         << note("call dropout(...) once a forward, with the weights of all sequences");
   }
 }
@@ -772,8 +755,7 @@ TEST(SelfAttentionV3, StartsAfreshAtEveryCall) {
   SelfAttentionV3 attention = layer_from(golden);
   const arma::cube X = golden.cube("X");
   const Mask mask = golden.mask("mask");
-  EXPECT_TRUE(attention.attention_weights().is_empty())
-      << diagnosis_mark << line("value", "attention_weights() is not empty before the first forward");
+  EXPECT_HOLDS(attention.attention_weights().is_empty(), "attention_weights() is not empty before the first forward");
   const std::string about =
       note("forward was called before, with another X and other masks; nothing may be left of it");
   attention.forward(-2 * X, 1 - mask);
@@ -796,11 +778,11 @@ TEST(SelfAttentionV3, LeavesItsFieldsAsTheyWere) {
     attention.forward(arma::cube(5, 4, 2, arma::fill::randn), Mask(5, 5, 1, arma::fill::ones));
     EXPECT_THAT(attention.proj.weight, IsNear(before.proj.weight, {"in", "out"}));
     EXPECT_THAT(attention.output_proj.weight, IsNear(before.output_proj.weight, {"in", "out"}));
-    EXPECT_TRUE(arma::approx_equal(attention.proj.bias, before.proj.bias, "absdiff", 0) &&
-                arma::approx_equal(attention.output_proj.bias, before.output_proj.bias, "absdiff", 0))
-        << diagnosis_mark << line("value", "forward changed a bias");
-    EXPECT_TRUE(attention.dropout.training() == training && attention.dropout.p() == 0.3)
-        << diagnosis_mark << line("value", "forward changed dropout: training or evaluation, or p");
+    EXPECT_HOLDS(arma::approx_equal(attention.proj.bias, before.proj.bias, "absdiff", 0) &&
+                     arma::approx_equal(attention.output_proj.bias, before.output_proj.bias, "absdiff", 0),
+                 "forward changed a bias");
+    EXPECT_HOLDS(attention.dropout.training() == training && attention.dropout.p() == 0.3,
+                 "forward changed dropout: training or evaluation, or p");
   }
 }
 
@@ -816,8 +798,9 @@ TEST(SelfAttentionV3, DoesNotHideANaN) {
   const arma::cube weights = naive_attention_weights(QKV.cols(0, 2), QKV.cols(3, 5));
   EXPECT_THAT(attention.attention_weights(), IsNear(weights, {"L", "L", "B"}))
       << about << (hides_nan(attention.attention_weights(), weights) ? likely_mistake("nan_hidden") : "");
-  EXPECT_TRUE(output.slice(0).has_nan() && !output.slice(1).has_nan())
-      << diagnosis_mark << line("value", "the output of sequence 0 holds no NaN, or that of sequence 1 does") << about;
+  EXPECT_HOLDS(output.slice(0).has_nan() && !output.slice(1).has_nan(),
+               "the output of sequence 0 holds no NaN, or that of sequence 1 does")
+      << about;
 }
 
 TEST(SelfAttentionV3, StandsScoresFarFromZero) {

@@ -53,7 +53,7 @@ TEST(SelfAttentionInterview, HasFourProjectionsOfTheRightWidth) {
   const Layer attention = make_attention({4});
   for (const Linear* layer : projections(attention)) {
     EXPECT_THAT(layer->weight, HasShape({{"E", 4}, {"E", 4}}));
-    ASSERT_FALSE(layer->bias.is_empty()) << diagnosis_mark << likely_mistake("no_bias");
+    ASSERT_HOLDS(!layer->bias.is_empty(), "a projection has no bias") << likely_mistake("no_bias");
   }
 }
 
@@ -62,23 +62,22 @@ TEST(SelfAttentionInterview, DrawsEveryProjectionAnew) {
   const std::vector<Linear*> layers = projections(attention);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const arma::mat& weight = layers[i]->weight;
-    EXPECT_TRUE(arma::abs(weight).max() <= 1 / std::sqrt(50.0) && arma::stddev(arma::vectorise(weight)) > 0.06)
-        << diagnosis_mark << line("value", std::string(names[i]) + ".weight is not as Linear draws it")
+    EXPECT_HOLDS(arma::abs(weight).max() <= 1 / std::sqrt(50.0) && arma::stddev(arma::vectorise(weight)) > 0.06,
+                 std::string(names[i]) + ".weight is not as Linear draws it")
         << note("construct each Linear with its sizes, and leave its weight and bias alone");
     for (std::size_t j = i + 1; j < layers.size(); ++j) {
-      EXPECT_FALSE(arma::approx_equal(weight, layers[j]->weight, "absdiff", 1e-12))
-          << diagnosis_mark << line("value", std::string(names[i]) + " and " + names[j] + " have the same weight");
+      EXPECT_HOLDS(!arma::approx_equal(weight, layers[j]->weight, "absdiff", 1e-12),
+                   std::string(names[i]) + " and " + names[j] + " have the same weight");
     }
   }
 }
 
 TEST(SelfAttentionInterview, TakesTheDropoutItIsGiven) {
-  EXPECT_TRUE(make_attention({4}, 0.25)->dropout().p() == 0.25)
-      << diagnosis_mark << line("value", "dropout.p() is not the dropout_p that the constructor was given");
-  EXPECT_TRUE(make_attention({4})->dropout().p() == 0.1)
-      << diagnosis_mark << line("value", "dropout.p() is not 0.1 when dropout_p is left out");
-  EXPECT_TRUE(make_attention({4})->dropout().training())
-      << diagnosis_mark << line("value", "a new layer's dropout is not training; leave that to its user");
+  EXPECT_HOLDS(make_attention({4}, 0.25)->dropout().p() == 0.25,
+               "dropout.p() is not the dropout_p that the constructor was given");
+  EXPECT_HOLDS(make_attention({4})->dropout().p() == 0.1, "dropout.p() is not 0.1 when dropout_p is left out");
+  EXPECT_HOLDS(make_attention({4})->dropout().training(),
+               "a new layer's dropout is not training; leave that to its user");
 }
 
 // ------------------------------------------------------------------------------------------------- forward, 05.2
@@ -168,11 +167,10 @@ TEST(SelfAttentionInterview, DropsAnewAtEveryCall) {
   attention->forward(X);
   const arma::cube first = attention->attention_weights();
   attention->forward(X);
-  EXPECT_FALSE(arma::approx_equal(first, attention->attention_weights(), "absdiff", 1e-12))
-      << diagnosis_mark << line("value", "two calls in training dropped the same weights")
+  EXPECT_HOLDS(!arma::approx_equal(first, attention->attention_weights(), "absdiff", 1e-12),
+               "two calls in training dropped the same weights")
       << note("call dropout(...) on the weights in forward; do not seed, and do not keep a mask");
-  EXPECT_TRUE(arma::any(arma::vectorise(first) == 0))
-      << diagnosis_mark << line("value", "in training, with p = 0.5, no weight was dropped");
+  EXPECT_HOLDS(arma::any(arma::vectorise(first) == 0), "in training, with p = 0.5, no weight was dropped");
 }
 
 TEST(SelfAttentionInterview, GivesZerosToAQueryThatMayAttendToNobody) {
@@ -237,8 +235,7 @@ TEST(SelfAttentionInterview, StartsAfreshAtEveryCall) {
   const GoldenCase golden = load_golden("unmasked");
   const Layer attention = layer_from(golden);
   const arma::cube X = golden.cube("X");
-  EXPECT_TRUE(attention->attention_weights().is_empty())
-      << diagnosis_mark << line("value", "attention_weights() is not empty before the first forward");
+  EXPECT_HOLDS(attention->attention_weights().is_empty(), "attention_weights() is not empty before the first forward");
   const std::string about = note("forward was called before with another X and a mask; nothing of that may be left");
   attention->forward(-2 * X.slices(0, 0), Mask(X.n_rows, X.n_rows, 1, arma::fill::zeros));
   EXPECT_THAT(attention->forward(X), Matches(golden.expected("output"))) << about;
@@ -251,9 +248,9 @@ TEST(SelfAttentionInterview, LeavesItsFieldsAsTheyWere) {
   for (const Linear* layer : projections(attention)) before.push_back(*layer);
   attention->forward(arma::cube(5, 4, 2, arma::fill::randn));
   for (std::size_t i = 0; i < before.size(); ++i) {
-    EXPECT_TRUE(arma::approx_equal(projections(attention)[i]->weight, before[i].weight, "absdiff", 0) &&
-                arma::approx_equal(projections(attention)[i]->bias, before[i].bias, "absdiff", 0))
-        << diagnosis_mark << line("value", std::string("forward changed ") + names[i]);
+    EXPECT_HOLDS(arma::approx_equal(projections(attention)[i]->weight, before[i].weight, "absdiff", 0) &&
+                     arma::approx_equal(projections(attention)[i]->bias, before[i].bias, "absdiff", 0),
+                 std::string("forward changed ") + names[i]);
   }
 }
 
@@ -265,9 +262,8 @@ TEST(SelfAttentionInterview, LeavesTheRandomGeneratorToTheCaller) {
     return arma::randu();
   };
   for (const bool call_forward : {false, true}) {
-    EXPECT_TRUE(next_number_after(1, call_forward) != next_number_after(2, call_forward))
-        << diagnosis_mark
-        << line("value", std::string(call_forward ? "forward" : "the constructor") + " seeds the random generator")
+    EXPECT_HOLDS(next_number_after(1, call_forward) != next_number_after(2, call_forward),
+                 std::string(call_forward ? "forward" : "the constructor") + " seeds the random generator")
         << note("leave set_seed to the caller");
   }
 }

@@ -74,16 +74,13 @@ void expect_same_memory(Function function, arma::cube input, arma::uword num_hea
   const double* memory = input.memptr();
   arma::cube result;
   const std::size_t bytes = allocated_bytes([&] { result = function(std::move(input), num_heads); });
-  ASSERT_TRUE(result.mem_state == 0) << diagnosis_mark << line("value", "the result does not own its memory")
-                                     << (result.memptr() == memory ? borrows : "");
+  ASSERT_HOLDS(result.mem_state == 0, "the result does not own its memory")
+      << (result.memptr() == memory ? borrows : "");
   const std::string wrong = diagnose(result, wanted);  // EXPECT_THAT would print every number of a large cube
-  ASSERT_TRUE(wrong.empty()) << diagnosis_mark << wrong;
-  ASSERT_TRUE(result.memptr() == memory) << diagnosis_mark
-                                         << line("value", "right, but the numbers lie in new memory: they were copied")
-                                         << copies;
-  EXPECT_TRUE(bytes <= 1000 + 8 * wanted.values.n_slices)
-      << diagnosis_mark
-      << line("value", "right, but " + bytes_text(bytes) + " were allocated for a cube of " + bytes_text(whole))
+  ASSERT_TRUE(wrong.empty()) << as_diagnosis(wrong);
+  ASSERT_HOLDS(result.memptr() == memory, "right, but the numbers lie in new memory: they were copied") << copies;
+  EXPECT_HOLDS(bytes <= 1000 + 8 * wanted.values.n_slices,
+               "right, but " + bytes_text(bytes) + " were allocated for a cube of " + bytes_text(whole))
       << copies;
 }
 
@@ -96,7 +93,7 @@ Expected expected(const arma::cube& wanted, const std::vector<std::string>& axes
 TEST(SplitHeads, MakesASliceForEveryHeadOfEverySequence) {
   const GoldenCase golden = load_golden("batch");
   const arma::cube heads = split_heads(golden.cube("X"), 2);
-  ASSERT_FALSE(heads.is_empty()) << diagnosis_mark << line("shape", "got " + shape_text(heads) + ", want 4 x 5 x 6")
+  ASSERT_TRUE(!heads.is_empty()) << statement("shape", "got " + shape_text(heads) + ", want 4 x 5 x 6")
                                  << likely_mistake("split_reads_after_move");
   EXPECT_THAT(heads, HasShape({{"L", 4}, {"D", 5}, {"H·B", 6}})) << clue(heads, golden.cube("heads"));
 }
@@ -194,8 +191,7 @@ TEST(SplitHeads, LeavesTheRandomGeneratorToTheCaller) {
   split_heads(X, 3);
   const double after_the_call = arma::randu();
   arma::arma_rng::set_seed(3);
-  EXPECT_TRUE(after_the_call == arma::randu())
-      << diagnosis_mark << line("value", "split_heads changed the state of the random generator")
+  EXPECT_HOLDS(after_the_call == arma::randu(), "split_heads changed the state of the random generator")
       << note("nothing is drawn here; leave the generator to the caller");
 }
 
@@ -216,7 +212,7 @@ TEST(SplitHeads, AllocatesNextToNothing) {
 TEST(MergeHeads, PutsTheHeadsOfEverySequenceSideBySide) {
   const GoldenCase golden = load_golden("batch");
   const arma::cube merged = merge_heads(golden.cube("heads"), 2);
-  ASSERT_FALSE(merged.is_empty()) << diagnosis_mark << line("shape", "got " + shape_text(merged) + ", want 4 x 10 x 3")
+  ASSERT_TRUE(!merged.is_empty()) << statement("shape", "got " + shape_text(merged) + ", want 4 x 10 x 3")
                                   << likely_mistake("merge_reads_after_move");
   EXPECT_THAT(merged, HasShape({{"L", 4}, {"E", 10}, {"B", 3}})) << clue(merged, golden.cube("X"));
 }
@@ -280,8 +276,7 @@ TEST(MergeHeads, LeavesTheRandomGeneratorToTheCaller) {
   merge_heads(X_heads, 3);
   const double after_the_call = arma::randu();
   arma::arma_rng::set_seed(3);
-  EXPECT_TRUE(after_the_call == arma::randu())
-      << diagnosis_mark << line("value", "merge_heads changed the state of the random generator")
+  EXPECT_HOLDS(after_the_call == arma::randu(), "merge_heads changed the state of the random generator")
       << note("nothing is drawn here; leave the generator to the caller");
 }
 
@@ -327,8 +322,8 @@ TEST(SplitThenMerge, KeepsTheMemory) {
 TEST(SplitHeads, RejectsHeadsThatDoNotDivideTheColumns) {
   for (const arma::uword num_heads : {3U, 4U, 14U}) {
     const auto call = [=] { split_heads(arma::cube(5, 7, 2, arma::fill::zeros), num_heads); };
-    ASSERT_FALSE(accepts(call)) << diagnosis_mark
-                                << line("threw", "nothing, for 7 columns and " + std::to_string(num_heads) + " heads")
+    ASSERT_TRUE(!accepts(call)) << statement("threw",
+                                             "nothing, for 7 columns and " + std::to_string(num_heads) + " heads")
                                 << likely_mistake("split_drops_columns");
     EXPECT_PRED_FORMAT1(RejectsArgument(named_by(call, "X", "num_heads"), {"7", std::to_string(num_heads)}), call);
   }
@@ -342,8 +337,7 @@ TEST(SplitHeads, RejectsNoHeads) {
 TEST(SplitHeads, RejectsSizesOfZero) {
   for (const arma::SizeCube size : {arma::SizeCube(0, 12, 2), arma::SizeCube(5, 0, 2), arma::SizeCube(5, 12, 0)}) {
     const auto call = [=] { split_heads(arma::cube(size), 3); };
-    ASSERT_FALSE(accepts(call)) << diagnosis_mark
-                                << line("threw", "nothing, for an X of " + shape_text(arma::cube(size)))
+    ASSERT_TRUE(!accepts(call)) << statement("threw", "nothing, for an X of " + shape_text(arma::cube(size)))
                                 << likely_mistake("split_accepts_nothing");
     EXPECT_PRED_FORMAT1(RejectsArgument("X", {shape_text(arma::cube(size))}), call);
   }
@@ -353,8 +347,8 @@ TEST(SplitHeads, RejectsSizesOfZero) {
 TEST(MergeHeads, RejectsHeadsThatDoNotDivideTheSlices) {
   for (const arma::uword num_heads : {2U, 5U, 14U}) {
     const auto call = [=] { merge_heads(arma::cube(4, 3, 7, arma::fill::zeros), num_heads); };
-    ASSERT_FALSE(accepts(call)) << diagnosis_mark
-                                << line("threw", "nothing, for 7 slices and " + std::to_string(num_heads) + " heads")
+    ASSERT_TRUE(!accepts(call)) << statement("threw",
+                                             "nothing, for 7 slices and " + std::to_string(num_heads) + " heads")
                                 << likely_mistake("merge_drops_slices");
     EXPECT_PRED_FORMAT1(RejectsArgument(named_by(call, "X_heads", "num_heads"), {"7", std::to_string(num_heads)}),
                         call);
@@ -369,8 +363,7 @@ TEST(MergeHeads, RejectsNoHeads) {
 TEST(MergeHeads, RejectsSizesOfZero) {
   for (const arma::SizeCube size : {arma::SizeCube(0, 4, 6), arma::SizeCube(5, 0, 6), arma::SizeCube(5, 4, 0)}) {
     const auto call = [=] { merge_heads(arma::cube(size), 3); };
-    ASSERT_FALSE(accepts(call)) << diagnosis_mark
-                                << line("threw", "nothing, for an X_heads of " + shape_text(arma::cube(size)))
+    ASSERT_TRUE(!accepts(call)) << statement("threw", "nothing, for an X_heads of " + shape_text(arma::cube(size)))
                                 << likely_mistake("merge_accepts_nothing");
     EXPECT_PRED_FORMAT1(RejectsArgument("X_heads", {shape_text(arma::cube(size))}), call);
   }

@@ -94,25 +94,23 @@ TEST(MultiHeadAttention, HasFourProjectionsWithBias) {
   const MultiHeadAttention attention(12, 3);
   for (const auto& [name, proj] : projections) {
     EXPECT_THAT((attention.*proj).weight, HasShape({{"E (in)", 12}, {"E (out)", 12}})) << note("this is " + name);
-    ASSERT_FALSE((attention.*proj).bias.is_empty()) << diagnosis_mark << likely_mistake("projections_without_bias");
+    ASSERT_HOLDS(!(attention.*proj).bias.is_empty(), name + " has no bias")
+        << likely_mistake("projections_without_bias");
     EXPECT_THAT(arma::mat((attention.*proj).bias), HasShape({{"1", 1}, {"E (out)", 12}})) << note("this is " + name);
   }
 }
 
 TEST(MultiHeadAttention, KnowsItsNumberOfHeads) {
-  EXPECT_TRUE(MultiHeadAttention(12, 3).num_heads() == 3)
-      << diagnosis_mark << line("value", "num_heads() is not the H that the constructor was given");
-  EXPECT_TRUE(MultiHeadAttention(6, 1).num_heads() == 1)
-      << diagnosis_mark << line("value", "num_heads() is not the H that the constructor was given");
+  EXPECT_HOLDS(MultiHeadAttention(12, 3).num_heads() == 3, "num_heads() is not the H that the constructor was given");
+  EXPECT_HOLDS(MultiHeadAttention(6, 1).num_heads() == 1, "num_heads() is not the H that the constructor was given");
 }
 
 TEST(MultiHeadAttention, PassesTheProbabilityOnToItsDropout) {
   const bool as_given = MultiHeadAttention(12, 3, 0.25).dropout.p() == 0.25;
-  EXPECT_TRUE(as_given && MultiHeadAttention(12, 3).dropout.p() == 0.1)
-      << diagnosis_mark
-      << line("value", "dropout.p() is not the dropout_p that the constructor was given (0.1 when it is left out)");
-  EXPECT_TRUE(MultiHeadAttention(12, 3).dropout.training())
-      << diagnosis_mark << line("value", "a new layer's dropout is not training; leave it as Dropout makes it");
+  EXPECT_HOLDS(as_given && MultiHeadAttention(12, 3).dropout.p() == 0.1,
+               "dropout.p() is not the dropout_p that the constructor was given (0.1 when it is left out)");
+  EXPECT_HOLDS(MultiHeadAttention(12, 3).dropout.training(),
+               "a new layer's dropout is not training; leave it as Dropout makes it");
 }
 
 TEST(MultiHeadAttention, KeepsWhatLinearDraws) {
@@ -121,8 +119,8 @@ TEST(MultiHeadAttention, KeepsWhatLinearDraws) {
     for (const arma::mat& drawn : {(attention.*proj).weight, arma::mat((attention.*proj).bias)}) {
       const bool as_drawn = !drawn.is_empty() && arma::abs(drawn).max() <= 1 / std::sqrt(48.0) &&
                             arma::stddev(arma::vectorise(drawn)) > 0.05;
-      EXPECT_TRUE(as_drawn) << diagnosis_mark << line("value", name + " is not as Linear draws it")
-                            << note("construct four Linear, and leave their weights and biases alone");
+      EXPECT_HOLDS(as_drawn, name + " is not as Linear draws it")
+          << note("construct four Linear, and leave their weights and biases alone");
     }
   }
 }
@@ -132,8 +130,8 @@ TEST(MultiHeadAttention, DrawsEachProjectionAnew) {
   for (const auto& [name, proj] : projections) {
     for (const auto& [other_name, other] : projections) {
       if (name >= other_name) continue;
-      EXPECT_FALSE(arma::approx_equal((attention.*proj).weight, (attention.*other).weight, "absdiff", 1e-12))
-          << diagnosis_mark << line("value", name + " and " + other_name + " have the same weight")
+      EXPECT_HOLDS(!arma::approx_equal((attention.*proj).weight, (attention.*other).weight, "absdiff", 1e-12),
+                   name + " and " + other_name + " have the same weight")
           << note("one Linear was copied; construct each with its sizes");
     }
   }
@@ -203,7 +201,7 @@ TEST(MultiHeadAttention, KeepsTheWeightsThatDropoutLeaves) {
   try {
     EXPECT_THAT(weights_of(attention, batch.cube("X")), Matches(golden.expected("weights")));
   } catch (const std::invalid_argument& error) {
-    FAIL() << diagnosis_mark << line("threw", "std::invalid_argument: " + std::string(error.what()))
+    FAIL() << statement("threw", "std::invalid_argument: " + std::string(error.what()))
            << note("dropout is called once, with the weights of all heads and sequences, 5 x 5 x 6 here");
   }
 }
@@ -220,7 +218,7 @@ TEST(MultiHeadAttention, KeepsTheShapeOfItsInput) {
     std::string likely;
     if (what.find("5 x 4 x 6") != std::string::npos) likely = likely_mistake("output_before_merge");
     if (what.find("5 x 36 x 2") != std::string::npos) likely = likely_mistake("values_not_split");
-    FAIL() << diagnosis_mark << line("threw", "std::invalid_argument: " + what) << likely;
+    FAIL() << statement("threw", "std::invalid_argument: " + what) << likely;
   }
 }
 
@@ -319,8 +317,8 @@ TEST(MultiHeadAttention, HidesTheFutureBehindACausalMask) {
   ASSERT_THAT(after, HasShape({{"L", 5}, {"E", 12}, {"B", 2}}));
   EXPECT_THAT(arma::cube(after.rows(0, 2)), IsNear(arma::cube(before.rows(0, 2)), output_axes))
       << note("with a causal mask, other tokens 3 and 4 must not change what tokens 0, 1 and 2 get");
-  EXPECT_FALSE(arma::approx_equal(after.rows(3, 4), before.rows(3, 4), "absdiff", 1e-6))
-      << diagnosis_mark << line("value", "tokens 3 and 4 changed, and their own output did not");
+  EXPECT_HOLDS(!arma::approx_equal(after.rows(3, 4), before.rows(3, 4), "absdiff", 1e-6),
+               "tokens 3 and 4 changed, and their own output did not");
 }
 
 TEST(MultiHeadAttention, GivesTheRestTheSameWithPaddingAndWithout) {
@@ -359,12 +357,11 @@ TEST(MultiHeadAttention, DropsWeightsAndNothingElse) {
   MultiHeadAttention attention(12, 3, 0.5);  // training
   arma::arma_rng::set_seed(2);
   const arma::cube output = attention.forward(arma::cube(40, 12, 2, arma::fill::randn));  // no row is dropped whole
-  EXPECT_TRUE(arma::all(arma::vectorise(output) != 0))
-      << diagnosis_mark << line("value", "the output of a layer that is training holds zeros")
+  EXPECT_HOLDS(arma::all(arma::vectorise(output) != 0), "the output of a layer that is training holds zeros")
       << likely_mistake("dropout_on_output");
   const arma::vec weights = arma::vectorise(attention.attention_weights());
-  EXPECT_TRUE(arma::any(weights == 0) && arma::any(weights != 0))
-      << diagnosis_mark << line("value", "p is 0.5 and the layer is training: wanted are some weights of zero");
+  EXPECT_HOLDS(arma::any(weights == 0) && arma::any(weights != 0),
+               "p is 0.5 and the layer is training: wanted are some weights of zero");
 }
 
 TEST(MultiHeadAttention, DropsNothingWithAProbabilityOfZero) {
@@ -519,8 +516,7 @@ TEST(MultiHeadAttention, StartsAfreshAtEveryCall) {
   const GoldenCase golden = load_golden("batch");
   MultiHeadAttention attention = layer_from(golden, 3);
   const arma::cube X = golden.cube("X");
-  EXPECT_TRUE(attention.attention_weights().is_empty())
-      << diagnosis_mark << line("value", "attention_weights() is not empty before the first forward");
+  EXPECT_HOLDS(attention.attention_weights().is_empty(), "attention_weights() is not empty before the first forward");
   const std::string about =
       note("forward was called before with another X and a mask; nothing of that call may be left");
   attention.forward(-2 * X, causal_mask(5, 5));
@@ -540,23 +536,22 @@ TEST(MultiHeadAttention, LeavesItsFieldsAndArgumentsAsTheyWere) {
   for (const auto& [name, proj] : projections) {
     EXPECT_THAT((attention.*proj).weight, IsNear((before.*proj).weight, {"in", "out"}))
         << note("forward changed the weight of " + name);
-    EXPECT_TRUE(arma::approx_equal((attention.*proj).bias, (before.*proj).bias, "absdiff", 0))
-        << diagnosis_mark << line("value", "forward changed the bias of " + name);
+    EXPECT_HOLDS(arma::approx_equal((attention.*proj).bias, (before.*proj).bias, "absdiff", 0),
+                 "forward changed the bias of " + name);
   }
   EXPECT_THAT(X, IsNear(X_before, output_axes)) << note("forward changed X");
-  EXPECT_TRUE(arma::all(arma::vectorise(mask == causal_mask(5, 5))))
-      << diagnosis_mark << line("value", "forward changed the mask");
-  EXPECT_TRUE(attention.dropout.training() && attention.dropout.p() == 0.5 && attention.num_heads() == 3)
-      << diagnosis_mark << line("value", "forward changed the dropout or the number of heads");
+  EXPECT_HOLDS(arma::all(arma::vectorise(mask == causal_mask(5, 5))), "forward changed the mask");
+  EXPECT_HOLDS(attention.dropout.training() && attention.dropout.p() == 0.5 && attention.num_heads() == 3,
+               "forward changed the dropout or the number of heads");
 }
 
 TEST(MultiHeadAttention, LeavesTheRandomGeneratorToTheCaller) {
   const MultiHeadAttention first(12, 3);
   const MultiHeadAttention second(12, 3);
   const MultiHeadAttention third(12, 3);
-  EXPECT_FALSE(arma::approx_equal(first.query_proj.weight, second.query_proj.weight, "absdiff", 1e-12) ||
-               arma::approx_equal(second.query_proj.weight, third.query_proj.weight, "absdiff", 1e-12))
-      << diagnosis_mark << line("value", "two new layers have the same weight")
+  EXPECT_HOLDS(!(arma::approx_equal(first.query_proj.weight, second.query_proj.weight, "absdiff", 1e-12) ||
+                 arma::approx_equal(second.query_proj.weight, third.query_proj.weight, "absdiff", 1e-12)),
+               "two new layers have the same weight")
       << note("the constructor seeds the generator itself; leave that to the caller");
 
   MultiHeadAttention attention(12, 3, 0.5);
@@ -564,8 +559,8 @@ TEST(MultiHeadAttention, LeavesTheRandomGeneratorToTheCaller) {
   attention.forward(X);
   const arma::cube once = attention.attention_weights();
   attention.forward(X);
-  EXPECT_FALSE(arma::approx_equal(once, attention.attention_weights(), "absdiff", 1e-12))
-      << diagnosis_mark << line("value", "while training, two calls dropped the same weights")
+  EXPECT_HOLDS(!arma::approx_equal(once, attention.attention_weights(), "absdiff", 1e-12),
+               "while training, two calls dropped the same weights")
       << note("forward seeds the generator, or keeps a mask; dropout draws a new one at each call");
 }
 
@@ -581,10 +576,9 @@ TEST(MultiHeadAttention, SplitsAndMergesWithoutCopying) {
   const std::size_t needed = 4 * one_projection + unit + unit;
   const std::size_t one_weight = 192 * 192 * sizeof(double);
   const std::size_t asked_for = allocated_bytes([&] { attention.forward(X); });
-  EXPECT_TRUE(asked_for <= needed + 2 * unit)
-      << diagnosis_mark
-      << line("value", "forward asks for " + bytes_text(asked_for) + ", and " + bytes_text(needed) + " are enough; " +
-                           bytes_text(unit) + " are one L x E x B cube")
+  EXPECT_HOLDS(asked_for <= needed + 2 * unit, "forward asks for " + bytes_text(asked_for) + ", and " +
+                                                   bytes_text(needed) + " are enough; " + bytes_text(unit) +
+                                                   " are one L x E x B cube")
       << (asked_for < needed + one_weight ? likely_mistake("heads_copied")
                                           : note("a weight, or rows of one, is copied: use it where it is"));
 }
@@ -592,8 +586,9 @@ TEST(MultiHeadAttention, SplitsAndMergesWithoutCopying) {
 // ------------------------------------------------------------------------------------------------ bad input
 
 TEST(MultiHeadAttention, RejectsHeadsThatDoNotDivideTheWidth) {
-  EXPECT_TRUE(throws([] { MultiHeadAttention(7, 2); }) && throws([] { MultiHeadAttention(4, 8); }))
-      << diagnosis_mark << likely_mistake("heads_do_not_divide");
+  EXPECT_HOLDS(throws([] { MultiHeadAttention(7, 2); }) && throws([] { MultiHeadAttention(4, 8); }),
+               "heads that do not divide the width are accepted")
+      << likely_mistake("heads_do_not_divide");
   EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"7", "2"}), [] { MultiHeadAttention(7, 2); });
   EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"4", "8"}), [] { MultiHeadAttention(4, 8); });
 }
@@ -628,8 +623,9 @@ TEST(MultiHeadAttention, RejectsAnInputOfTheWrongShape) {
 TEST(MultiHeadAttention, RejectsAMaskOfTheWrongShape) {
   MultiHeadAttention attention(12, 3);
   const arma::cube X(5, 12, 2, arma::fill::randn);
-  EXPECT_TRUE(throws([&] { attention.forward(X, arma::ones<Mask>(5, 5, 3)); }))
-      << diagnosis_mark << likely_mistake("mask_slices_unchecked");
+  EXPECT_HOLDS(throws([&] { attention.forward(X, arma::ones<Mask>(5, 5, 3)); }),
+               "a mask of 5 x 5 x 3 is accepted for H = 3 and B = 2")
+      << likely_mistake("mask_slices_unchecked");
   for (const arma::SizeCube size :
        {arma::SizeCube(4, 5, 1), arma::SizeCube(5, 4, 2), arma::SizeCube(6, 5, 6), arma::SizeCube(5, 12, 1),
         arma::SizeCube(1, 5, 2), arma::SizeCube(5, 1, 1), arma::SizeCube(5, 5, 3), arma::SizeCube(5, 5, 4),

@@ -94,15 +94,15 @@ TEST(FusedMultiHeadAttention, KeepsItsNumberOfHeadsAndItsDropout) {
   EXPECT_EQ(attention.num_heads(), 3U) << note("num_heads() must give the number that the constructor got");
   EXPECT_EQ(attention.dropout.p(), 0.25) << note("dropout.p() must be the dropout_p that the constructor got");
   EXPECT_EQ(FusedMultiHeadAttention(12, 3).dropout.p(), 0.1);
-  EXPECT_TRUE(attention.dropout.training()) << diagnosis_mark << line("value", "a new layer is not training");
+  EXPECT_HOLDS(attention.dropout.training(), "a new layer is not training");
 }
 
 TEST(FusedMultiHeadAttention, KeepsWhatLinearDraws) {
   const FusedMultiHeadAttention attention(50, 2);
-  ASSERT_FALSE(attention.qkv_proj.bias.is_empty() || attention.output_proj.bias.is_empty())
-      << diagnosis_mark << line("value", "a projection has no bias");
-  EXPECT_TRUE(drawn_by_linear(attention.qkv_proj) && drawn_by_linear(attention.output_proj))
-      << diagnosis_mark << line("value", "a weight or a bias is not as Linear draws it")
+  ASSERT_HOLDS(!(attention.qkv_proj.bias.is_empty() || attention.output_proj.bias.is_empty()),
+               "a projection has no bias");
+  EXPECT_HOLDS(drawn_by_linear(attention.qkv_proj) && drawn_by_linear(attention.output_proj),
+               "a weight or a bias is not as Linear draws it")
       << note("construct each Linear with its sizes, and leave its weight and bias alone");
 }
 
@@ -113,8 +113,7 @@ TEST(FusedMultiHeadAttention, DrawsEveryProjectionAnew) {
                                         attention.qkv_proj.weight.cols(12, 17), attention.output_proj.weight};
   for (std::size_t i = 0; i < parts.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      EXPECT_FALSE(equal(parts[i], parts[j]))
-          << diagnosis_mark << line("value", "two of the weights for Q, K, V and the output are the same");
+      EXPECT_HOLDS(!equal(parts[i], parts[j]), "two of the weights for Q, K, V and the output are the same");
     }
   }
 }
@@ -122,9 +121,9 @@ TEST(FusedMultiHeadAttention, DrawsEveryProjectionAnew) {
 TEST(FusedMultiHeadAttention, LeavesTheRandomGeneratorToTheCaller) {
   const FusedMultiHeadAttention first(6, 2);
   const FusedMultiHeadAttention second(6, 2);
-  EXPECT_FALSE(equal(first.qkv_proj.weight, second.qkv_proj.weight) ||
-               equal(first.output_proj.weight, second.output_proj.weight))
-      << diagnosis_mark << line("value", "two new layers have the same weight")
+  EXPECT_HOLDS(!(equal(first.qkv_proj.weight, second.qkv_proj.weight) ||
+                 equal(first.output_proj.weight, second.output_proj.weight)),
+               "two new layers have the same weight")
       << note("the constructor seeds the generator itself; leave that to the caller");
 }
 
@@ -218,8 +217,8 @@ TEST(FusedMultiHeadAttention, KeepsTheHeadsApart) {
     attention.qkv_proj.weight.cols(first, first + D - 1) *= -3;
   }
   arma::cube after = attention.forward(X);
-  EXPECT_FALSE(arma::approx_equal(after.cols(D, 2 * D - 1), before.cols(D, 2 * D - 1), "absdiff", 1e-6))
-      << diagnosis_mark << line("value", "the columns of head 1 did not change with its weights");
+  EXPECT_HOLDS(!arma::approx_equal(after.cols(D, 2 * D - 1), before.cols(D, 2 * D - 1), "absdiff", 1e-6),
+               "the columns of head 1 did not change with its weights");
   after.cols(D, 2 * D - 1) = before.cols(D, 2 * D - 1);
   EXPECT_THAT(after, IsNear(before, {"L", "E", "B"}))
       << note("only the weights of head 1 were changed; the columns of heads 0 and 2 must stay as they were");
@@ -272,8 +271,8 @@ TEST(FusedMultiHeadAttention, LetsEveryTokenSeeOnlyThePastUnderACausalMask) {
   const arma::cube after = attention.forward(X, causal_mask(5, 5));
   EXPECT_THAT(arma::cube(after.rows(0, 2)), IsNear(arma::cube(before.rows(0, 2)), {"L", "E", "B"}))
       << note("only tokens 3 and 4 were changed: the outputs of the tokens before them must stay as they were");
-  EXPECT_FALSE(arma::approx_equal(after.rows(3, 4), before.rows(3, 4), "absdiff", 1e-6))
-      << diagnosis_mark << line("value", "the outputs of tokens 3 and 4 did not change with their inputs");
+  EXPECT_HOLDS(!arma::approx_equal(after.rows(3, 4), before.rows(3, 4), "absdiff", 1e-6),
+               "the outputs of tokens 3 and 4 did not change with their inputs");
 }
 
 TEST(FusedMultiHeadAttention, IgnoresPadding) {
@@ -317,8 +316,7 @@ TEST(FusedMultiHeadAttention, GivesTheOutputsBiasWhereTheNotebookGivesNaN) {
   const arma::cube output = attention.forward(golden.cube("X"), golden.mask("mask"));
   ASSERT_THAT(output, HasShape({{"L", 2}, {"E", 8}, {"B", 3}}));
   const bool others_fine = !output.slice(0).has_nan() && !output.slice(2).has_nan();
-  EXPECT_FALSE(output.slice(1).has_nan())
-      << diagnosis_mark << line("value", "sequence 1, which may attend to nobody, holds NaN (not a number)")
+  EXPECT_HOLDS(!output.slice(1).has_nan(), "sequence 1, which may attend to nobody, holds NaN (not a number)")
       << (others_fine ? likely_mistake("blocked_row_nan") : "");
   EXPECT_THAT(arma::mat(output.slice(1)), IsNear(arma::repmat(attention.output_proj.bias, 2, 1), {"L", "E"}))
       << note("sequence 1 may attend to nobody: its contexts are zeros, and only the bias of output_proj is left");
@@ -351,8 +349,8 @@ TEST(FusedMultiHeadAttention, DropsOthersAtEveryCallWhileTraining) {
   attention.forward(X);
   const arma::cube first = attention.attention_weights();
   attention.forward(X);
-  EXPECT_FALSE(arma::approx_equal(first, attention.attention_weights(), "absdiff", 1e-12))
-      << diagnosis_mark << line("value", "two calls while training kept the same weights, although p = 0.5")
+  EXPECT_HOLDS(!arma::approx_equal(first, attention.attention_weights(), "absdiff", 1e-12),
+               "two calls while training kept the same weights, although p = 0.5")
       << note("apply dropout to the weights anew at every call");
 }
 
@@ -362,8 +360,7 @@ TEST(FusedMultiHeadAttention, StartsAfreshAtEveryCall) {
   const GoldenCase golden = load_golden("batch");
   FusedMultiHeadAttention attention = layer_from(golden, 2);
   const arma::cube X = golden.cube("X");
-  EXPECT_TRUE(attention.attention_weights().is_empty())
-      << diagnosis_mark << line("value", "attention_weights() is not empty before the first forward");
+  EXPECT_HOLDS(attention.attention_weights().is_empty(), "attention_weights() is not empty before the first forward");
   const std::string about = note("forward was called before with another X and a mask; nothing of it may be left");
   attention.forward(-2 * X, causal_mask(5, 5));
   EXPECT_THAT(attention.forward(X), Matches(golden.expected("output"))) << about;
@@ -386,10 +383,9 @@ TEST(FusedMultiHeadAttention, LeavesItsFieldsAndItsArgumentsAsTheyWere) {
   EXPECT_THAT(attention.output_proj.weight, IsNear(before.output_proj.weight, {"in", "out"}));
   EXPECT_THAT(arma::mat(attention.output_proj.bias), IsNear(arma::mat(before.output_proj.bias), {"1", "out"}));
   EXPECT_THAT(X, IsNear(X_before, {"L", "E", "B"}));
-  EXPECT_TRUE(attention.dropout.training() && attention.dropout.p() == 0.25 && attention.num_heads() == 2)
-      << diagnosis_mark << line("value", "forward changed the dropout or the number of heads");
-  EXPECT_TRUE(arma::all(arma::vectorise(mask == causal_mask(5, 5))))
-      << diagnosis_mark << line("value", "forward changed the mask");
+  EXPECT_HOLDS(attention.dropout.training() && attention.dropout.p() == 0.25 && attention.num_heads() == 2,
+               "forward changed the dropout or the number of heads");
+  EXPECT_HOLDS(arma::all(arma::vectorise(mask == causal_mask(5, 5))), "forward changed the mask");
 }
 
 TEST(FusedMultiHeadAttention, StandsScoresFarFromZero) {
@@ -421,11 +417,9 @@ TEST(FusedMultiHeadAttention, LeavesTheHeadsWhereTheyLie) {
   // About 10 times X is what it takes: 3 for the projection and 3 inside Linear, 1 for the contexts and 1 for the
   // products that go there, 1 for the output and 1 inside Linear; the scores are small here.
   const bool copied_heads = bytes < 40 * one;  // a copy of the weight alone is 72 times X
-  EXPECT_TRUE(2 * bytes <= 23 * one) << diagnosis_mark
-                                     << line("value", "forward asked for " + bytes_text(bytes) + ", want at most " +
-                                                          bytes_text(23 * one / 2) + " (11.5 times as much as X)")
-                                     << (copied_heads ? likely_mistake("heads_copied")
-                                                      : note("a layer or a weight is copied: use it where it is"));
+  EXPECT_HOLDS(2 * bytes <= 23 * one, "forward asked for " + bytes_text(bytes) + ", want at most " +
+                                          bytes_text(23 * one / 2) + " (11.5 times as much as X)")
+      << (copied_heads ? likely_mistake("heads_copied") : note("a layer or a weight is copied: use it where it is"));
 }
 
 // -------------------------------------------------------------------------------------------- join_columns, 08.3
@@ -468,9 +462,8 @@ TEST(JoinColumns, GivesTheResultsSideBySide) {
     }
     EXPECT_THAT(join_columns(layers)(x), IsNear(wanted, {"L", "out", "B"}))
         << note(std::string("the layers are 4 -> 3, 1, 2 and 6, ") + (with_bias ? "with" : "without") + " bias");
-    EXPECT_EQ(join_columns(layers).bias.is_empty(), !with_bias)
-        << diagnosis_mark
-        << line("value", with_bias ? "the bias is empty" : "the result has a bias, and no layer has one")
+    EXPECT_HOLDS(join_columns(layers).bias.is_empty() == !with_bias,
+                 with_bias ? "the bias is empty" : "the result has a bias, and no layer has one")
         << (with_bias ? "" : likely_mistake("join_bias_of_zeros"));
   }
 }
@@ -555,23 +548,20 @@ TEST(Fuse, TakesTheOutputProjectionOver) {
 TEST(Fuse, TakesTheNumberOfHeadsOver) {
   for (const arma::uword num_heads : {1U, 2U, 3U, 6U}) {
     const FusedMultiHeadAttention fused = fuse(MultiHeadAttention(6, num_heads));
-    EXPECT_TRUE(fused.num_heads() == num_heads)
-        << diagnosis_mark
-        << line("value", "got " + std::to_string(fused.num_heads()) + " heads, want " + std::to_string(num_heads))
+    EXPECT_HOLDS(fused.num_heads() == num_heads,
+                 "got " + std::to_string(fused.num_heads()) + " heads, want " + std::to_string(num_heads))
         << likely_mistake("fuse_num_heads_left");
   }
 }
 
 TEST(Fuse, TakesTheDropoutOver) {
   MultiHeadAttention separate(6, 2, 0.25);
-  EXPECT_TRUE(fuse(separate).dropout.p() == 0.25 && fuse(separate).dropout.training())
-      << diagnosis_mark
-      << line("value", "the fused layer's p is " + std::to_string(fuse(separate).dropout.p()) +
-                           ", want 0.25; or it is not training, as the separate layer is")
+  EXPECT_HOLDS(fuse(separate).dropout.p() == 0.25 && fuse(separate).dropout.training(),
+               "the fused layer's p is " + std::to_string(fuse(separate).dropout.p()) +
+                   ", want 0.25; or it is not training, as the separate layer is")
       << likely_mistake("fuse_dropout_left");
   separate.dropout.eval();
-  EXPECT_FALSE(fuse(separate).dropout.training())
-      << diagnosis_mark << line("value", "the fused layer is training, although the separate one is not")
+  EXPECT_HOLDS(!fuse(separate).dropout.training(), "the fused layer is training, although the separate one is not")
       << likely_mistake("fuse_dropout_left");
   separate.dropout.train();
   separate.dropout.inject(Dropout::draw(5, 5, 6, 0.5));
@@ -595,8 +585,7 @@ TEST(Fuse, WorksForOtherSizesAndUnderMasks) {
     MultiHeadAttention separate(n.E, n.H);
     separate.dropout.eval();
     FusedMultiHeadAttention fused = fuse(separate);
-    EXPECT_TRUE(fused.attention_weights().is_empty())
-        << diagnosis_mark << line("value", "attention_weights() is not empty before the first forward");
+    EXPECT_HOLDS(fused.attention_weights().is_empty(), "attention_weights() is not empty before the first forward");
     const arma::cube X(n.L, n.E, n.B, arma::fill::randn);
     const Mask mask = causal_mask(n.L, n.L);
     const std::string about = note("wanted is what the separate layer of lesson 07 gives");
@@ -644,10 +633,8 @@ TEST(Compose, TakesLayersWithAndWithoutBias) {
       EXPECT_THAT(compose(first, second)(x), IsNear(wanted, {"L", "out", "B"}))
           << note(std::string("the first layer is ") + (first_bias ? "with" : "without") + " bias, the second " +
                   (second_bias ? "with" : "without"));
-      EXPECT_EQ(compose(first, second).bias.is_empty(), !first_bias && !second_bias)
-          << diagnosis_mark
-          << line("value",
-                  first_bias || second_bias ? "the bias is empty" : "the result has a bias, and neither layer has one")
+      EXPECT_HOLDS(compose(first, second).bias.is_empty() == !first_bias && !second_bias,
+                   first_bias || second_bias ? "the bias is empty" : "the result has a bias, and neither layer has one")
           << (first_bias || second_bias ? "" : likely_mistake("compose_bias_of_zeros"));
     }
   }

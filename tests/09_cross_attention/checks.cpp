@@ -87,7 +87,7 @@ TEST(CrossAttention, HasFourProjectionsWithBias) {
   for (const Linear* proj :
        {&attention.query_proj, &attention.key_proj, &attention.value_proj, &attention.output_proj}) {
     EXPECT_THAT(proj->weight, HasShape({{"E (in)", 6}, {"E (out)", 6}}));
-    ASSERT_FALSE(proj->bias.is_empty()) << diagnosis_mark << likely_mistake("projections_without_bias");
+    ASSERT_HOLDS(!proj->bias.is_empty(), "a projection has no bias") << likely_mistake("projections_without_bias");
     EXPECT_THAT(arma::mat(proj->bias), HasShape({{"1", 1}, {"E", 6}}));
   }
 }
@@ -98,8 +98,8 @@ TEST(CrossAttention, KeepsWhatLinearDraws) {
        {&attention.query_proj, &attention.key_proj, &attention.value_proj, &attention.output_proj}) {
     const arma::mat bias = proj->bias;
     for (const arma::mat* part : {&proj->weight, &bias}) {
-      EXPECT_TRUE(arma::abs(*part).max() <= 1 / std::sqrt(50.0) && arma::stddev(arma::vectorise(*part)) > 0.06)
-          << diagnosis_mark << line("value", "the weight or the bias of a projection is not as Linear draws it")
+      EXPECT_HOLDS(arma::abs(*part).max() <= 1 / std::sqrt(50.0) && arma::stddev(arma::vectorise(*part)) > 0.06,
+                   "the weight or the bias of a projection is not as Linear draws it")
           << note("construct the four Linear with their sizes, and leave their weights and biases alone");
     }
   }
@@ -111,8 +111,8 @@ TEST(CrossAttention, DrawsEachProjectionAnew) {
                                           &attention.output_proj};
   for (std::size_t a = 0; a < all.size(); ++a) {
     for (std::size_t b = 0; b < a; ++b) {
-      EXPECT_FALSE(arma::approx_equal(all[a]->weight, all[b]->weight, "absdiff", 1e-12))
-          << diagnosis_mark << line("value", "two of the four projections have the same weight")
+      EXPECT_HOLDS(!arma::approx_equal(all[a]->weight, all[b]->weight, "absdiff", 1e-12),
+                   "two of the four projections have the same weight")
           << note("one Linear was copied; construct each with its sizes");
     }
   }
@@ -120,19 +120,17 @@ TEST(CrossAttention, DrawsEachProjectionAnew) {
 
 TEST(CrossAttention, KnowsItsHeadsAndItsDropout) {
   const CrossAttention attention(6, 3, 0.25);
-  EXPECT_TRUE(attention.num_heads() == 3)
-      << diagnosis_mark << line("value", "num_heads() is " + std::to_string(attention.num_heads()) + ", want 3");
-  EXPECT_TRUE(attention.dropout.p() == 0.25)
-      << diagnosis_mark << line("value", "dropout.p() is " + std::to_string(attention.dropout.p()) + ", want 0.25");
-  EXPECT_TRUE(attention.dropout.training())
-      << diagnosis_mark << line("value", "the dropout of a new layer is not training");
+  EXPECT_HOLDS(attention.num_heads() == 3, "num_heads() is " + std::to_string(attention.num_heads()) + ", want 3");
+  EXPECT_HOLDS(attention.dropout.p() == 0.25,
+               "dropout.p() is " + std::to_string(attention.dropout.p()) + ", want 0.25");
+  EXPECT_HOLDS(attention.dropout.training(), "the dropout of a new layer is not training");
 }
 
 TEST(CrossAttention, LeavesTheRandomGeneratorToTheCaller) {
   const CrossAttention first(6, 3);
   const CrossAttention second(6, 3);
-  EXPECT_FALSE(arma::approx_equal(first.query_proj.weight, second.query_proj.weight, "absdiff", 1e-12))
-      << diagnosis_mark << line("value", "two new layers have the same weight")
+  EXPECT_HOLDS(!arma::approx_equal(first.query_proj.weight, second.query_proj.weight, "absdiff", 1e-12),
+               "two new layers have the same weight")
       << note("the constructor seeds the generator itself; leave that to the caller");
 }
 
@@ -142,10 +140,10 @@ TEST(CrossAttention, TakesMoreOrFewerKeysThanQueries) {
   CrossAttention attention = new_layer(6, 3);
   const arma::cube query = normal(5, 6, 2);
   const std::string same = refusal(attention, query, normal(5, 6, 2), normal(5, 6, 2));
-  ASSERT_TRUE(same.empty()) << diagnosis_mark << line("threw", same) << note("query, key and value were all 5 x 6 x 2");
+  ASSERT_TRUE(same.empty()) << statement("threw", same) << note("query, key and value were all 5 x 6 x 2");
   for (const uword S : {7U, 4U, 1U}) {
     const std::string threw = refusal(attention, query, normal(S, 6, 2), normal(S, 6, 2));
-    EXPECT_TRUE(threw.empty()) << diagnosis_mark << line("threw", threw)
+    EXPECT_TRUE(threw.empty()) << statement("threw", threw)
                                << note("query was 5 x 6 x 2, key and value " + std::to_string(S) + " x 6 x 2")
                                << likely_mistake("same_length_demanded");
   }
@@ -243,8 +241,8 @@ TEST(CrossAttention, LetsNoQuerySeeAnother) {
   arma::cube wanted = attention.forward(query, key, value);
   query.row(2) += 1.0;
   const arma::cube output = attention.forward(query, key, value);
-  EXPECT_FALSE(arma::approx_equal(arma::cube(output.row(2)), arma::cube(wanted.row(2)), "absdiff", 1e-6))
-      << diagnosis_mark << line("value", "query 2 was changed, and row 2 of the output was not");
+  EXPECT_HOLDS(!arma::approx_equal(arma::cube(output.row(2)), arma::cube(wanted.row(2)), "absdiff", 1e-6),
+               "query 2 was changed, and row 2 of the output was not");
   wanted.row(2) = output.row(2);
   EXPECT_THAT(output, IsNear(wanted, output_axes)) << note("only query 2 was changed: no other row may change");
 }
@@ -322,11 +320,11 @@ TEST(CrossAttention, ReadsTheMaskAsQueriesTimesKeys) {
   for (const uword slices : {1U, 3U, 12U}) {
     const std::string threw = refusal(attention, query, memory, memory, ones(5, 7, slices));
     const bool square = threw.find("expected 5 x 5") != std::string::npos;
-    EXPECT_TRUE(threw.empty()) << diagnosis_mark << line("threw", threw)
+    EXPECT_TRUE(threw.empty()) << statement("threw", threw)
                                << note("L = 5, S = 7, B = 3, H = 4, and the mask was 5 x 7 x " + std::to_string(slices))
                                << (square ? likely_mistake("mask_of_self_attention") : "");
-    EXPECT_FALSE(refusal(attention, query, memory, memory, ones(7, 5, slices)).empty())
-        << diagnosis_mark << line("threw", "nothing, although L = 5, S = 7 and the mask was 7 x 5")
+    EXPECT_TRUE(!refusal(attention, query, memory, memory, ones(7, 5, slices)).empty())
+        << statement("threw", "nothing, although L = 5, S = 7 and the mask was 7 x 5")
         << likely_mistake("mask_transposed");
   }
 }
@@ -372,8 +370,8 @@ TEST(CrossAttention, TakesNothingWhereAllKeysArePadding) {
       attention.forward(golden.cube("query"), golden.cube("key"), golden.cube("value"), golden.mask("mask_nothing")),
       Matches(golden.expected("output_nothing")))
       << note("sequence 1 has no key to attend to: zeros come from its heads, and the output is output_proj's bias");
-  EXPECT_TRUE(arma::all(arma::vectorise(arma::cube(attention.attention_weights().slices(3, 5))) == 0))
-      << diagnosis_mark << line("value", "the weights of a sequence without keys are not zeros");
+  EXPECT_HOLDS(arma::all(arma::vectorise(arma::cube(attention.attention_weights().slices(3, 5))) == 0),
+               "the weights of a sequence without keys are not zeros");
 }
 
 TEST(CrossAttention, DoesNotSeeThePaddingOfTheKeys) {
@@ -431,8 +429,8 @@ TEST(CrossAttention, DropsAnewAtEveryCallWhileTraining) {
   attention.forward(query, memory, memory);
   const arma::cube first = attention.attention_weights();
   attention.forward(query, memory, memory);
-  EXPECT_FALSE(arma::approx_equal(first, attention.attention_weights(), "absdiff", 1e-12))
-      << diagnosis_mark << line("value", "two calls in training dropped the same weights");
+  EXPECT_HOLDS(!arma::approx_equal(first, attention.attention_weights(), "absdiff", 1e-12),
+               "two calls in training dropped the same weights");
   attention.dropout.eval();
   EXPECT_THAT(attention.forward(query, memory, memory),
               IsNear(naive(attention, query, memory, memory).output, output_axes))
@@ -497,8 +495,7 @@ TEST(CrossAttention, StartsAfreshAtEveryCall) {
   const arma::cube query = golden.cube("query");
   const arma::cube key = golden.cube("key");
   const arma::cube value = golden.cube("value");
-  EXPECT_TRUE(attention.attention_weights().is_empty())
-      << diagnosis_mark << line("value", "attention_weights() is not empty before the first forward");
+  EXPECT_HOLDS(attention.attention_weights().is_empty(), "attention_weights() is not empty before the first forward");
   const std::string about = note("forward was called before with other arguments; nothing of that call may be left");
   attention.forward(-2 * query, 3 * key, -value, golden.mask("mask_heads"));
   EXPECT_THAT(attention.forward(query, key, value), Matches(golden.expected("output"))) << about;
@@ -530,12 +527,11 @@ TEST(CrossAttention, LeavesItsFieldsAsTheyWere) {
     EXPECT_THAT(arma::mat(after->bias), IsNear(arma::mat(original->bias), {"1", "out"}))
         << note("forward changed a projection");
   }
-  EXPECT_TRUE(attention.num_heads() == 3 && attention.dropout.training() && attention.dropout.p() == 0.1)
-      << diagnosis_mark << line("value", "forward changed num_heads() or the dropout");
+  EXPECT_HOLDS(attention.num_heads() == 3 && attention.dropout.training() && attention.dropout.p() == 0.1,
+               "forward changed num_heads() or the dropout");
   attention.dropout.eval();
   attention.forward(normal(5, 6, 2), normal(7, 6, 2), normal(7, 6, 2));
-  EXPECT_FALSE(attention.dropout.training())
-      << diagnosis_mark << line("value", "forward set the dropout to training again");
+  EXPECT_HOLDS(!attention.dropout.training(), "forward set the dropout to training again");
 }
 
 TEST(CrossAttention, LeavesItsArgumentsAsTheyWere) {
@@ -547,7 +543,7 @@ TEST(CrossAttention, LeavesItsArgumentsAsTheyWere) {
   EXPECT_THAT(query, IsNear(query_before, {"L", "E", "B"})) << note("forward changed query");
   EXPECT_THAT(key, IsNear(key_before, {"S", "E", "B"})) << note("forward changed key");
   EXPECT_THAT(value, IsNear(value_before, {"S", "E", "B"})) << note("forward changed value");
-  EXPECT_TRUE(mask.min() == 1 && mask.max() == 1) << diagnosis_mark << line("value", "forward changed mask");
+  EXPECT_HOLDS(mask.min() == 1 && mask.max() == 1, "forward changed mask");
 }
 
 TEST(CrossAttention, CopiesNoHeads) {
@@ -563,9 +559,8 @@ TEST(CrossAttention, CopiesNoHeads) {
   const uword rows = 2 * (2 * L + 2 * S) + L + 5 + (S + L);
   const std::size_t asked = allocated_bytes(forward);
   EXPECT_TRUE(asked <= rows * E * B * sizeof(double))
-      << diagnosis_mark
-      << line("memory",
-              "forward asked for " + bytes_text(asked) + ", want at most " + bytes_text(rows * E * B * sizeof(double)))
+      << statement("memory", "forward asked for " + bytes_text(asked) + ", want at most " +
+                                 bytes_text(rows * E * B * sizeof(double)))
       << (asked <= (rows + 2 * (L + 2 * S)) * E * B * sizeof(double) ? likely_mistake("heads_copied") : "");
 }
 

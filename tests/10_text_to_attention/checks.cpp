@@ -85,9 +85,8 @@ void expect_code_point(const std::string& character, char32_t wanted) {
     bits_kept = (bits_kept << 6) | (i == 0 ? byte : byte & 0x3FU);
     whole_bytes = (whole_bytes << 8) | byte;
   }
-  ADD_FAILURE() << diagnosis_mark
-                << line("value", "code_point of the bytes " + bytes_text(character) + ": got 0x" +
-                                     hex(static_cast<unsigned>(got)) + ", want 0x" + hex(wanted))
+  ADD_FAILURE() << claim("code_point of the bytes " + bytes_text(character) + ": got 0x" +
+                         hex(static_cast<unsigned>(got)) + ", want 0x" + hex(wanted))
                 << (got == bits_kept ? likely_mistake("length_bits_kept") : "")
                 << (got == whole_bytes ? likely_mistake("whole_bytes") : "");
 }
@@ -146,12 +145,10 @@ TEST(Text, CutsEveryCharacterThereIs) {
   for (const std::string& character : wanted) text += character;
   const Tokens got = split_characters(text);
   const auto differs = std::mismatch(got.begin(), got.end(), wanted.begin(), wanted.end());
-  ASSERT_TRUE(got == wanted) << diagnosis_mark
-                             << line("value", "a text of " + std::to_string(wanted.size()) +
-                                                  " characters of all lengths gives " + std::to_string(got.size()))
-                             << (differs.second == wanted.end()
-                                     ? ""
-                                     : note("the first that differs has the bytes " + bytes_text(*differs.second)));
+  ASSERT_HOLDS(got == wanted, "a text of " + std::to_string(wanted.size()) + " characters of all lengths gives " +
+                                  std::to_string(got.size()))
+      << (differs.second == wanted.end() ? ""
+                                         : note("the first that differs has the bytes " + bytes_text(*differs.second)));
 }
 
 /// Whether split_characters takes the bytes for one single character.
@@ -232,10 +229,9 @@ TEST(Text, KnowsEveryCharacterOfTwoBytesAndNoOther) {
     for (const unsigned second :
          {0x00U, 0x01U, 0x3FU, 0x40U, 0x7FU, 0x80U, 0x81U, 0x9FU, 0xA0U, 0xBEU, 0xBFU, 0xC0U, 0xFFU}) {
       const std::string bytes = {static_cast<char>(first), static_cast<char>(second)};
-      ASSERT_TRUE(is_one_character(bytes) == (characters.count(bytes) != 0))
-          << diagnosis_mark
-          << line("value", "the bytes " + bytes_text(bytes) +
-                               (characters.count(bytes) != 0 ? " were rejected" : " were accepted"))
+      ASSERT_HOLDS(
+          is_one_character(bytes) == (characters.count(bytes) != 0),
+          "the bytes " + bytes_text(bytes) + (characters.count(bytes) != 0 ? " were rejected" : " were accepted"))
           << note(characters.count(bytes) != 0 ? "they are one character" : "they are not UTF-8");
     }
   }
@@ -250,10 +246,9 @@ TEST(Text, KnowsWhatMayFollowEveryFirstByte) {
     for (unsigned second = 0x78; second < 0xC8; ++second) {
       std::string bytes = {static_cast<char>(first), static_cast<char>(second), '\x80'};
       if (first >= 0xF0) bytes += '\x80';
-      ASSERT_TRUE(is_one_character(bytes) == (characters.count(bytes) != 0))
-          << diagnosis_mark
-          << line("value", "the bytes " + bytes_text(bytes) +
-                               (characters.count(bytes) != 0 ? " were rejected" : " were accepted"))
+      ASSERT_HOLDS(
+          is_one_character(bytes) == (characters.count(bytes) != 0),
+          "the bytes " + bytes_text(bytes) + (characters.count(bytes) != 0 ? " were rejected" : " were accepted"))
           << note(characters.count(bytes) != 0 ? "they are one character" : "they are not UTF-8");
     }
   }
@@ -346,10 +341,8 @@ const Tokens words = {"this", "is", "an", "example", "sentence", "我", "喜欢"
 
 void expect_id(const Vocabulary& vocabulary, const std::string& word, arma::uword wanted, const std::string& about) {
   const arma::uword got = vocabulary.id(word);
-  EXPECT_TRUE(got == wanted) << diagnosis_mark
-                             << line("value", "id(\"" + word + "\") is " + std::to_string(got) + ", want " +
-                                                  std::to_string(wanted))
-                             << about;
+  EXPECT_HOLDS(got == wanted, "id(\"" + word + "\") is " + std::to_string(got) + ", want " + std::to_string(wanted))
+      << about;
 }
 
 /// Whether the plainest vocabulary is right: only then is more to be said about another one.
@@ -366,9 +359,7 @@ TEST(Vocabulary, NumbersItsWordsFromOne) {
 
 TEST(Vocabulary, CountsItsWordsAndTheUnknown) {
   const Vocabulary vocabulary(words);
-  EXPECT_TRUE(vocabulary.size() == 10) << diagnosis_mark
-                                       << line("value", "nine words: size() is " + std::to_string(vocabulary.size()) +
-                                                            ", want 10");
+  EXPECT_HOLDS(vocabulary.size() == 10, "nine words: size() is " + std::to_string(vocabulary.size()) + ", want 10");
 }
 
 TEST(Vocabulary, GivesZeroForAnUnknownWord) {
@@ -379,8 +370,7 @@ TEST(Vocabulary, GivesZeroForAnUnknownWord) {
     } catch (const NotWritten&) {
       throw;
     } catch (const std::exception& error) {
-      ADD_FAILURE() << diagnosis_mark << line("threw", type_name(error) + ": " + error.what())
-                    << likely_mistake("unknown_throws");
+      ADD_FAILURE() << statement("threw", type_name(error) + ": " + error.what()) << likely_mistake("unknown_throws");
     }
   }
   expect_id(vocabulary, "game", 0, note("asking for an unknown word twice must not make it known"));
@@ -391,11 +381,9 @@ TEST(Vocabulary, GivesTheWordOfANumber) {
   const Vocabulary vocabulary(words);
   for (arma::uword i = 0; i < words.size(); ++i) {
     const std::string got = vocabulary.word(i + 1);
-    EXPECT_TRUE(got == words[i]) << diagnosis_mark
-                                 << line("value", "word(" + std::to_string(i + 1) + ") is \"" + got + "\", want \"" +
-                                                      words[i] + "\"");
+    EXPECT_HOLDS(got == words[i], "word(" + std::to_string(i + 1) + ") is \"" + got + "\", want \"" + words[i] + "\"");
   }
-  EXPECT_TRUE(vocabulary.word(0) == "?") << diagnosis_mark << line("value", "word(0) is not \"?\"");
+  EXPECT_HOLDS(vocabulary.word(0) == "?", "word(0) is not \"?\"");
 }
 
 TEST(Vocabulary, TakesLargeLettersForSmallOnes) {
@@ -404,11 +392,10 @@ TEST(Vocabulary, TakesLargeLettersForSmallOnes) {
   expect_id(vocabulary, "this", 1, about);
   expect_id(vocabulary, "THIS", 1, about);
   expect_id(vocabulary, "is", 2, about);
-  EXPECT_TRUE(vocabulary.word(2) == "is") << diagnosis_mark << line("value", "word(2) is not \"is\"") << about;
+  EXPECT_HOLDS(vocabulary.word(2) == "is", "word(2) is not \"is\"") << about;
   const std::string ends = Vocabulary(Tokens{"ABYZ"}).word(1);
-  EXPECT_TRUE(ends == "abyz") << diagnosis_mark << line("value", "\"ABYZ\" was stored as \"" + ends + "\"")
-                              << (ends.find("by") != std::string::npos ? likely_mistake("vocabulary_skips_a_or_z")
-                                                                       : "");
+  EXPECT_HOLDS(ends == "abyz", "\"ABYZ\" was stored as \"" + ends + "\"")
+      << (ends.find("by") != std::string::npos ? likely_mistake("vocabulary_skips_a_or_z") : "");
   expect_id(vocabulary, "École", 3, note("only A to Z are made small"));
   expect_id(vocabulary, "école", 0, note("only A to Z are made small"));
   expect_id(Vocabulary(Tokens{"This", "this", "IS"}), "is", 2, note("This and this are one word, and have one number"));
@@ -420,11 +407,10 @@ TEST(Vocabulary, GivesARepeatedWordOneNumber) {
   expect_id(vocabulary, "it", 3, about);
   expect_id(vocabulary, "is", 1, about);
   expect_id(vocabulary, "this", 2, about);
-  EXPECT_TRUE(vocabulary.size() == 4) << diagnosis_mark
-                                      << line("value", "three different words: size() is " +
-                                                           std::to_string(vocabulary.size()) + ", want 4")
-                                      << about;
-  EXPECT_TRUE(vocabulary.word(3) == "it") << diagnosis_mark << line("value", "word(3) is not \"it\"") << about;
+  EXPECT_HOLDS(vocabulary.size() == 4,
+               "three different words: size() is " + std::to_string(vocabulary.size()) + ", want 4")
+      << about;
+  EXPECT_HOLDS(vocabulary.word(3) == "it", "word(3) is not \"it\"") << about;
 }
 
 TEST(Vocabulary, HasAQuestionMarkAsAWordLikeAnyOther) {
@@ -551,21 +537,19 @@ TEST(Embedding, HasARowForEveryNumber) {
 TEST(Embedding, DrawsFromTheStandardNormalDistribution) {
   const Embedding embedding(70, 50);
   const arma::vec weight = arma::vectorise(embedding.weight);
-  EXPECT_TRUE(std::abs(arma::mean(weight)) < 0.1 && std::abs(arma::stddev(weight) - 1) < 0.1 &&
-              arma::abs(weight).max() > 2.5)
-      << diagnosis_mark
-      << line("value", "mean " + std::to_string(arma::mean(weight)) + ", standard deviation " +
-                           std::to_string(arma::stddev(weight)) + ", want about 0 and 1")
+  EXPECT_HOLDS(
+      std::abs(arma::mean(weight)) < 0.1 && std::abs(arma::stddev(weight) - 1) < 0.1 && arma::abs(weight).max() > 2.5,
+      "mean " + std::to_string(arma::mean(weight)) + ", standard deviation " + std::to_string(arma::stddev(weight)) +
+          ", want about 0 and 1")
       << likely_mistake("not_normal");
-  EXPECT_TRUE(arma::abs(embedding.weight.row(0)).max() > 0)
-      << diagnosis_mark << line("value", "row 0 is zeros") << note("row 0 is drawn as any other");
+  EXPECT_HOLDS(arma::abs(embedding.weight.row(0)).max() > 0, "row 0 is zeros") << note("row 0 is drawn as any other");
 }
 
 TEST(Embedding, LeavesTheRandomGeneratorToTheCaller) {
   const Embedding first(6, 4);
   const Embedding second(6, 4);
-  EXPECT_FALSE(arma::approx_equal(first.weight, second.weight, "absdiff", 1e-12))
-      << diagnosis_mark << line("value", "two new embeddings have the same weight")
+  EXPECT_HOLDS(!arma::approx_equal(first.weight, second.weight, "absdiff", 1e-12),
+               "two new embeddings have the same weight")
       << note("the constructor seeds the generator itself; leave that to the caller");
 }
 
@@ -669,11 +653,9 @@ TEST(SentenceAttention, GivesPaddingNoWeightAtAll) {
   ASSERT_THAT(weights, HasShape({{"L", 5}, {"L", 5}, {"H·B", 6}}));
   const double to_padding = arma::abs(weights.slice(2).submat(0, 3, 2, 4)).max();    // words of sentence 1
   const double from_padding = arma::abs(weights.slice(2).submat(3, 0, 4, 4)).max();  // its padding
-  EXPECT_TRUE(to_padding == 0) << diagnosis_mark
-                               << line("value", "a word gives its padding the weight " + std::to_string(to_padding) +
-                                                    ", want exactly 0")
-                               << (from_padding == 0 ? likely_mistake("queries_blocked")
-                                                     : likely_mistake("padding_attended"));
+  EXPECT_HOLDS(to_padding == 0,
+               "a word gives its padding the weight " + std::to_string(to_padding) + ", want exactly 0")
+      << (from_padding == 0 ? likely_mistake("queries_blocked") : likely_mistake("padding_attended"));
 }
 
 TEST(SentenceAttention, GivesEveryWordWeightsThatSumToOne) {
@@ -693,8 +675,7 @@ TEST(SentenceAttention, AttendsToUnknownWords) {
   const arma::mat first = attention.attention_weights().slice(0);                      // word 2 is unknown
   const arma::mat second = attention.attention_weights().slice(2).submat(0, 0, 2, 2);  // words 1 and 2 are
   const bool others = first.col(0).min() > 0 && first.col(1).min() > 0 && first.col(4).min() > 0;
-  EXPECT_TRUE(first.col(2).min() > 0 && second.min() > 0)
-      << diagnosis_mark << line("value", "a word is blocked: somebody gives it no weight")
+  EXPECT_HOLDS(first.col(2).min() > 0 && second.min() > 0, "a word is blocked: somebody gives it no weight")
       << (others && second.col(0).min() > 0 ? likely_mistake("mask_from_ids") : "");
 }
 
@@ -813,8 +794,8 @@ TEST(SentenceAttention, StartsAfreshAtEveryCall) {
       << about;
   const EncodedBatch longer = {batch.ids, arma::uvec{5, 5, 5}};  // the same numbers, other lengths
   attend(longer, embedding, attention);
-  EXPECT_TRUE(attention.attention_weights().slice(2).col(4).min() > 0)
-      << diagnosis_mark << line("value", "the last of five words gets no weight") << about;
+  EXPECT_HOLDS(attention.attention_weights().slice(2).col(4).min() > 0, "the last of five words gets no weight")
+      << about;
 }
 
 TEST(SentenceAttention, LeavesTheLayersAsTheyWere) {
@@ -839,8 +820,7 @@ TEST(SentenceAttention, LeavesTheRandomGeneratorToTheCaller) {
   const double wanted = arma::randu();
   arma::arma_rng::set_seed(7);
   attend(batch_from(golden), embedding, attention);
-  EXPECT_TRUE(arma::randu() == wanted) << diagnosis_mark
-                                       << line("value", "attend seeds the random generator, or draws from it");
+  EXPECT_HOLDS(arma::randu() == wanted, "attend seeds the random generator, or draws from it");
 }
 
 TEST(SentenceAttention, LeavesDropoutToTheCaller) {
@@ -848,8 +828,8 @@ TEST(SentenceAttention, LeavesDropoutToTheCaller) {
   MultiHeadAttention attention(4, 2, 0.5);
   attention.dropout.inject(Mask(5, 5, 6, arma::fill::zeros));
   const arma::cube output = attend(batch_from(golden), embedding_from(golden), attention);
-  EXPECT_TRUE(attention.dropout.training() && attention.attention_weights().is_zero())
-      << diagnosis_mark << line("value", "the layer was training, and dropped every weight; attend undid that")
+  EXPECT_HOLDS(attention.dropout.training() && attention.attention_weights().is_zero(),
+               "the layer was training, and dropped every weight; attend undid that")
       << note("train() and eval() are for the caller to call");
 }
 

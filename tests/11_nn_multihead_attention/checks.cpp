@@ -182,15 +182,15 @@ TEST(LoadStateConstructor, TakesOneOtherWidthAlone) {
 TEST(LoadStateConstructor, LeavesOutEveryBiasWhenAsked) {
   const MultiheadAttention layer(12, 3, 0.0, false);
   for (const Linear* proj : {&layer.query_proj, &layer.key_proj, &layer.value_proj, &layer.output_proj}) {
-    EXPECT_TRUE(proj->bias.is_empty()) << diagnosis_mark << line("value", "a projection has a bias, and bias is false")
-                                       << likely_mistake("bias_in_spite_of_false");
+    EXPECT_HOLDS(proj->bias.is_empty(), "a projection has a bias, and bias is false")
+        << likely_mistake("bias_in_spite_of_false");
   }
 }
 
 TEST(LoadStateConstructor, PassesTheProbabilityToDropout) {
   const MultiheadAttention layer(12, 3, 0.25);
   EXPECT_DOUBLE_EQ(layer.dropout.p(), 0.25);
-  EXPECT_TRUE(layer.dropout.training()) << diagnosis_mark << line("value", "a new layer is not training");
+  EXPECT_HOLDS(layer.dropout.training(), "a new layer is not training");
   EXPECT_DOUBLE_EQ(MultiheadAttention(12, 3).dropout.p(), 0.0);
 }
 
@@ -199,15 +199,12 @@ TEST(LoadStateConstructor, DrawsEachProjectionAnew) {
   const MultiheadAttention second(50, 2);
   const std::vector<Field> drawn = fields(first);
   for (std::size_t i = 0; i < drawn.size(); i += 2) {
-    EXPECT_GT(arma::stddev(arma::vectorise(drawn[i].values)), 0.06)
-        << diagnosis_mark << line("value", drawn[i].name + " is not as Linear draws it");
+    EXPECT_HOLDS(arma::stddev(arma::vectorise(drawn[i].values)) > 0.06, drawn[i].name + " is not as Linear draws it");
     for (std::size_t j = i + 2; j < drawn.size(); j += 2) {
-      EXPECT_FALSE(same(drawn[i].values, drawn[j].values))
-          << diagnosis_mark << line("value", drawn[i].name + " and " + drawn[j].name + " are the same");
+      EXPECT_HOLDS(!same(drawn[i].values, drawn[j].values), drawn[i].name + " and " + drawn[j].name + " are the same");
     }
   }
-  EXPECT_FALSE(same(first.query_proj.weight, second.query_proj.weight))
-      << diagnosis_mark << line("value", "two new layers have the same weight")
+  EXPECT_HOLDS(!same(first.query_proj.weight, second.query_proj.weight), "two new layers have the same weight")
       << note("the constructor seeds the generator itself; leave that to the caller");
 }
 
@@ -257,8 +254,7 @@ TEST(LoadState, LeavesNoParameterOut) {
       std::string likely = likely_mistake("parameter_left_out");
       if (name == "key_proj.bias" || name == "value_proj.bias") likely = likely_mistake("bias_for_queries_only");
       if (name == "output_proj.bias") likely = likely_mistake("output_bias_forgotten");
-      EXPECT_FALSE(same(was[i].values, is[i].values))
-          << diagnosis_mark << line("value", name + " is what it was before load_state") << likely;
+      EXPECT_HOLDS(!same(was[i].values, is[i].values), name + " is what it was before load_state") << likely;
     }
   }
 }
@@ -278,8 +274,8 @@ TEST(LoadState, TakesSeparateWeightsForOtherWidths) {
     const GoldenCase golden = load_golden(bias ? "other_widths" : "other_widths_no_bias");
     MultiheadAttention layer(12, 3, 0.0, bias, 8, 10);
     layer.load_state(state_from(golden));
-    EXPECT_EQ(changed(layer_from(golden), layer), "")
-        << diagnosis_mark << line("value", "these fields are wrong: " + changed(layer_from(golden), layer));
+    EXPECT_HOLDS(changed(layer_from(golden), layer).empty(),
+                 "these fields are wrong: " + changed(layer_from(golden), layer));
   }
 }
 
@@ -324,7 +320,7 @@ TEST(LoadState, IgnoresTheWeightsOfTheOtherKind) {
     }
     const std::string wrong = changed(wanted, layer);
     EXPECT_TRUE(threw.empty() && wrong.empty())
-        << diagnosis_mark << (threw.empty() ? line("value", "these fields are wrong: " + wrong) : line("threw", threw))
+        << as_diagnosis(threw.empty() ? line("value", "these fields are wrong: " + wrong) : line("threw", threw))
         << note("the state holds a packed weight and separate ones; " + about) << likely;
   };
   MultiheadAttentionState packed = both;
@@ -340,8 +336,8 @@ TEST(LoadState, TakesAStateWithoutBias) {
   const GoldenCase golden = load_golden("no_bias");
   MultiheadAttention layer(12, 3, 0.0, false);
   layer.load_state(state_from(golden));
-  EXPECT_EQ(changed(layer_from(golden), layer), "")
-      << diagnosis_mark << line("value", "these fields are wrong: " + changed(layer_from(golden), layer));
+  EXPECT_HOLDS(changed(layer_from(golden), layer).empty(),
+               "these fields are wrong: " + changed(layer_from(golden), layer));
 }
 
 TEST(LoadState, TakesTheLastStateOfTwo) {
@@ -357,12 +353,10 @@ TEST(LoadState, TakesTheLastStateOfTwo) {
   layer.load_state(other);
   layer.load_state(state);
   once.load_state(state);
-  EXPECT_EQ(changed(once, layer), "") << diagnosis_mark
-                                      << line("value",
-                                              "something of an earlier state is left in: " + changed(once, layer));
+  EXPECT_HOLDS(changed(once, layer).empty(), "something of an earlier state is left in: " + changed(once, layer));
   EXPECT_EQ(layer.num_heads(), 2U);
   EXPECT_DOUBLE_EQ(layer.dropout.p(), 0.25);
-  EXPECT_TRUE(layer.dropout.training()) << diagnosis_mark << line("value", "load_state ended the training");
+  EXPECT_HOLDS(layer.dropout.training(), "load_state ended the training");
 }
 
 /// One parameter of a right state is made wrong: load_state must name it, and change nothing.
@@ -370,10 +364,9 @@ void expect_rejected(MultiheadAttention layer, const MultiheadAttentionState& st
                      const std::vector<std::string>& words) {
   const MultiheadAttention before = layer;
   EXPECT_PRED_FORMAT1(RejectsArgument(name, words), [&] { layer.load_state(state); });
-  EXPECT_EQ(changed(before, layer), "") << diagnosis_mark
-                                        << line("value", name + " was wrong, but these fields were changed: " +
-                                                             changed(before, layer))
-                                        << likely_mistake("partial_change");
+  EXPECT_HOLDS(changed(before, layer).empty(),
+               name + " was wrong, but these fields were changed: " + changed(before, layer))
+      << likely_mistake("partial_change");
 }
 
 TEST(LoadState, RejectsAWrongPackedStateAndChangesNothing) {
@@ -445,20 +438,18 @@ TEST(LoadState, RejectsAPackedWeightForOtherWidths) {
   } catch (const std::invalid_argument&) {
     rejected = true;
   }
-  EXPECT_TRUE(rejected) << diagnosis_mark
-                        << line("value", "a 36 x 12 in_proj_weight was accepted by a layer with kdim 8 and vdim 10");
-  EXPECT_EQ(changed(before, layer), "") << diagnosis_mark << likely_mistake("partial_change");
+  EXPECT_HOLDS(rejected, "a 36 x 12 in_proj_weight was accepted by a layer with kdim 8 and vdim 10");
+  EXPECT_HOLDS(changed(before, layer).empty(), "a rejected state changed " + changed(before, layer))
+      << likely_mistake("partial_change");
 }
 
 // ------------------------------------------------------------------------------------------- allowed_mask, 11.3
 
 TEST(NnMultiheadAttentionAllowedMask, IsEmptyWithoutMasks) {
-  EXPECT_TRUE(allowed_mask({}, 5, 3).is_empty())
-      << diagnosis_mark << line("value", "there is no mask, but the result is not empty");
+  EXPECT_HOLDS(allowed_mask({}, 5, 3).is_empty(), "there is no mask, but the result is not empty");
   MultiheadAttentionOptions options;
   options.float_attn_mask = arma::ones(5, 7, 1);
-  EXPECT_TRUE(allowed_mask(options, 5, 3).is_empty())
-      << diagnosis_mark << line("value", "there is a float mask only, but the result is not empty")
+  EXPECT_HOLDS(allowed_mask(options, 5, 3).is_empty(), "there is a float mask only, but the result is not empty")
       << note("float_attn_mask is added to the scores in forward; it is not looked at here");
 }
 
@@ -518,7 +509,7 @@ TEST(NnMultiheadAttentionAllowedMask, LeavesTheOptionsAsTheyWere) {
   const bool kept =
       arma::all(arma::vectorise(options.key_padding_mask == before.key_padding_mask)) &&
       arma::approx_equal(as_numbers(options.bool_attn_mask), as_numbers(before.bool_attn_mask), "absdiff", 0);
-  EXPECT_TRUE(kept) << diagnosis_mark << line("value", "allowed_mask changed a mask of the caller");
+  EXPECT_HOLDS(kept, "allowed_mask changed a mask of the caller");
 }
 
 // ------------------------------------------------------------------------------------------ average_heads, 11.4
@@ -612,9 +603,8 @@ TEST(NnMultiheadAttention, ReturnsNoWeightsThatAreNotNeeded) {
     options.need_weights = false;
     options.average_attn_weights = average;
     const auto result = layer.forward(golden.cube("query"), golden.cube("key"), golden.cube("value"), options);
-    EXPECT_TRUE(result.weights.is_empty())
-        << diagnosis_mark
-        << line("value", "need_weights is false, but weights of " + shape_text(result.weights) + " were returned")
+    EXPECT_HOLDS(result.weights.is_empty(),
+                 "need_weights is false, but weights of " + shape_text(result.weights) + " were returned")
         << likely_mistake("weights_not_needed");
     EXPECT_THAT(result.output, Matches(golden.expected("output"))) << note("need_weights changes no output");
   }
@@ -910,8 +900,8 @@ TEST(NnMultiheadAttention, LeavesItsFieldsAndOptionsAsTheyWere) {
   options.float_attn_mask = normal(5, 7, 1);
   const MultiheadAttentionOptions copy = options;
   layer.forward(normal(5, 12, 2), normal(7, 12, 2), normal(7, 12, 2), options);
-  EXPECT_EQ(changed(before, layer), "") << diagnosis_mark << line("value", "forward changed " + changed(before, layer));
-  EXPECT_FALSE(layer.dropout.training()) << diagnosis_mark << line("value", "forward switched dropout on");
+  EXPECT_HOLDS(changed(before, layer).empty(), "forward changed " + changed(before, layer));
+  EXPECT_HOLDS(!layer.dropout.training(), "forward switched dropout on");
   EXPECT_THAT(options.float_attn_mask, IsNear(copy.float_attn_mask, {"L", "S", "1"}, 0));
 }
 
@@ -923,8 +913,7 @@ TEST(NnMultiheadAttention, LeavesTheRandomGeneratorToTheCaller) {
     layer.forward(zeros(5, 4, 2), zeros(7, 4, 2), zeros(7, 4, 2));
     return arma::randu();
   };
-  EXPECT_NE(drawn_after_use(), drawn_after_use())
-      << diagnosis_mark << line("value", "after every forward the generator gives the same number")
+  EXPECT_HOLDS(drawn_after_use() != drawn_after_use(), "after every forward the generator gives the same number")
       << note("forward or load_state seeds the generator itself; leave that to the caller");
 }
 
@@ -943,7 +932,7 @@ TEST(NnMultiheadAttention, StandsScoresFarFromZero) {
   const arma::cube key = 300 * normal(7, 12, 2);
   const auto result = layer.forward(query, key, key);
   EXPECT_THAT(result.weights, RowsSumToOne());
-  EXPECT_TRUE(result.output.is_finite()) << diagnosis_mark << line("value", "the output holds NaN or infinity");
+  EXPECT_HOLDS(result.output.is_finite(), "the output holds NaN or infinity");
 }
 
 TEST(NnMultiheadAttention, DoesNotHideANaN) {

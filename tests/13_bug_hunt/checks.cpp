@@ -71,9 +71,8 @@ TEST(SlowTraining, HearsEveryParameterThatCanBeTrained) {
       for (arma::uword o = 0; o < X.n_cols; ++o) {
         Projections changed = given;
         (changed.*layer).weight(i, o) += 0.5;
-        EXPECT_FALSE(same(changed.attend(X), output))
-            << diagnosis_mark
-            << line("value", std::string(name) + ".weight was changed, and the output stayed the same")
+        EXPECT_HOLDS(!same(changed.attend(X), output),
+                     std::string(name) + ".weight was changed, and the output stayed the same")
             << note("what the output does not depend on gets no gradient, and is never trained");
       }
     }
@@ -147,10 +146,8 @@ TEST(SharpWeights, DoesNotGrowSharperWithTheWidth) {
   };
   const double narrow = mean_largest(4);
   const double wide = mean_largest(64);
-  EXPECT_TRUE(std::abs(narrow - wide) < 0.1)
-      << diagnosis_mark
-      << line("value", "the largest weight of a row is " + std::to_string(narrow) + " on average for D = 4, and " +
-                           std::to_string(wide) + " for D = 64")
+  EXPECT_HOLDS(std::abs(narrow - wide) < 0.1, "the largest weight of a row is " + std::to_string(narrow) +
+                                                  " on average for D = 4, and " + std::to_string(wide) + " for D = 64")
       << note("500 queries and their 4 keys, drawn from a normal distribution: both must be nearly the same");
 }
 
@@ -216,10 +213,9 @@ TEST(EqualWeights, GivesDifferentKeysDifferentScores) {
     for (arma::uword i = 0; i < scores.n_rows; ++i) {
       const arma::rowvec row = scores.slice(n).row(i);
       const arma::rowvec different = arma::unique(row);
-      EXPECT_TRUE(different.n_elem == row.n_elem)
-          << diagnosis_mark
-          << line("value", "query " + std::to_string(i) + " has " + std::to_string(row.n_elem) +
-                               " keys; different scores among them: " + std::to_string(different.n_elem))
+      EXPECT_HOLDS(different.n_elem == row.n_elem,
+                   "query " + std::to_string(i) + " has " + std::to_string(row.n_elem) +
+                       " keys; different scores among them: " + std::to_string(different.n_elem))
           << note("no two of these keys are alike, so no two scores may be");
     }
   }
@@ -306,12 +302,12 @@ TEST(UnequalLengths, HearsEveryTokenOfTheOtherSentence) {
         const std::string about =
             note("1 was added to the value of token " + std::to_string(j) + " in sentence " + std::to_string(b) +
                  "; L = " + std::to_string(Q.n_rows) + ", S = " + std::to_string(V.n_rows));
-        EXPECT_TRUE(change.min() > 0) << diagnosis_mark
-                                      << line("value", "not every number of that sentence's output grew") << about;
+        EXPECT_HOLDS(change.min() > 0, "not every number of that sentence's output grew") << about;
         for (arma::uword other = 0; other < Q.n_slices; ++other) {
           if (other == b) continue;
-          EXPECT_TRUE(arma::approx_equal(after.slice(other), before.slice(other), "absdiff", 1e-12))
-              << diagnosis_mark << line("value", "the output of another sentence changed") << about;
+          EXPECT_HOLDS(arma::approx_equal(after.slice(other), before.slice(other), "absdiff", 1e-12),
+                       "the output of another sentence changed")
+              << about;
         }
       }
     }
@@ -502,8 +498,8 @@ TEST(MixedHeads, GivesATokenWhatItsOwnWeightsSay) {
       for (arma::uword row = 0; row < before.n_rows; ++row) {
         if (changed_rows(row) > 1e-9) rows += " " + std::to_string(row);
       }
-      EXPECT_TRUE(rows == " " + std::to_string(i))
-          << diagnosis_mark << line("value", "rows of the output that changed:" + (rows.empty() ? " none" : rows))
+      EXPECT_HOLDS(rows == " " + std::to_string(i),
+                   "rows of the output that changed:" + (rows.empty() ? " none" : rows))
           << note("only row " + std::to_string(i) + " of slice " + std::to_string(n) +
                   " of the weights was changed (H = 3), so only row " + std::to_string(i) + " of sentence " +
                   std::to_string(n / 3) + " may change");

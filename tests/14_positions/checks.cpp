@@ -243,9 +243,8 @@ TEST(ApplyRope, ChangesEveryFeatureAtOtherPositions) {
     const arma::cube turned = apply_rope(X, pairing, 3);
     ASSERT_THAT(turned, HasShape({{"L", 5}, {"D", 6}, {"N", 4}}));
     const bool as_from_zero = arma::approx_equal(turned, naive_rope(X, pairing), "absdiff", 1e-10);
-    EXPECT_TRUE(arma::abs(turned - 1).min() > 1e-6)
-        << diagnosis_mark << line("value", "some features are as they were, at positions 3 to 7") << about(pairing)
-        << (arma::abs(turned - 1).max() < 1e-12 ? likely_mistake("rope_not_turned") : "")
+    EXPECT_HOLDS(arma::abs(turned - 1).min() > 1e-6, "some features are as they were, at positions 3 to 7")
+        << about(pairing) << (arma::abs(turned - 1).max() < 1e-12 ? likely_mistake("rope_not_turned") : "")
         << (only_slice_zero_differs(turned, X) ? likely_mistake("rope_first_slice_only") : "")
         << (as_from_zero ? likely_mistake("first_position_ignored") : "");
   }
@@ -274,9 +273,9 @@ TEST(ApplyRope, GivesScoresThatDependOnTheDistanceAlone) {
     const arma::cube later = naive_scores(apply_rope(Q, pairing, 11), apply_rope(K, pairing, 11));
     EXPECT_THAT(later, IsNear(wanted, scores_axes))
         << about(pairing, "all queries and keys were moved on by 11 positions: the scores must stay");
-    EXPECT_FALSE(arma::approx_equal(without_positions, wanted, "absdiff", 1e-6))
-        << diagnosis_mark << line("value", "the scores are those without positions") << about(pairing)
-        << likely_mistake("rope_not_turned");
+    EXPECT_HOLDS(!arma::approx_equal(without_positions, wanted, "absdiff", 1e-6),
+                 "the scores are those without positions")
+        << about(pairing) << likely_mistake("rope_not_turned");
   }
 }
 
@@ -482,8 +481,8 @@ TEST(ToHalfSplit, TakesAProjectionWithoutBias) {
   arma::rowvec bias = {1};
   const std::string threw = refusal([&] { bias = to_half_split(interleaved, 3).bias; });
   EXPECT_TRUE(threw.empty() && bias.is_empty())
-      << diagnosis_mark
-      << (threw.empty() ? line("value", "the projection has no bias, what was returned has one") : line("threw", threw))
+      << as_diagnosis(threw.empty() ? line("value", "the projection has no bias, what was returned has one")
+                                    : line("threw", threw))
       << likely_mistake("convert_bias_demanded");
   EXPECT_THAT(to_half_split(interleaved, 3).weight,
               IsNear(arma::mat(interleaved.weight.cols(even_then_odd(6, 3))), weight_axes));
@@ -525,8 +524,7 @@ TEST(ToHalfSplit, LeavesItsArgumentAsItWas) {
 TEST(AlibiSlopes, AreOneForEachHead) {
   EXPECT_THAT(alibi_slopes(8), HasShape({{"1", 1}, {"H", 8}}));
   const std::string threw = refusal([] { alibi_slopes(6); });
-  ASSERT_TRUE(threw.empty()) << diagnosis_mark << line("threw", threw + ", for 6 heads")
-                             << likely_mistake("slopes_power_demanded");
+  ASSERT_TRUE(threw.empty()) << statement("threw", threw + ", for 6 heads") << likely_mistake("slopes_power_demanded");
   EXPECT_THAT(alibi_slopes(6), HasShape({{"1", 1}, {"H", 6}}));
 }
 
@@ -560,9 +558,8 @@ TEST(AlibiSlopes, AllDifferAndLieBetweenZeroAndOne) {
     const arma::rowvec slopes = alibi_slopes(H);
     ASSERT_THAT(slopes, HasShape({{"1", 1}, {"H", H}}));
     const arma::rowvec sorted = arma::sort(slopes);
-    EXPECT_TRUE(sorted.min() > 0 && sorted.max() < 1 && arma::diff(sorted).min() > 1e-6)
-        << diagnosis_mark
-        << line("value", "the slopes for " + std::to_string(H) + " heads do not all differ, or one is not below 1");
+    EXPECT_HOLDS(sorted.min() > 0 && sorted.max() < 1 && arma::diff(sorted).min() > 1e-6,
+                 "the slopes for " + std::to_string(H) + " heads do not all differ, or one is not below 1");
   }
 }
 
@@ -635,8 +632,7 @@ TEST(Positions, LeaveTheRandomGeneratorToTheCaller) {
   apply_rope(zeros(5, 6, 2), RopePairing::half_split);
   to_half_split(interleaved, 2);
   alibi_bias(3, 4, 5);
-  EXPECT_TRUE(arma::randu() == wanted)
-      << diagnosis_mark << line("value", "a function changed the state of the random generator")
+  EXPECT_HOLDS(arma::randu() == wanted, "a function changed the state of the random generator")
       << note("nothing is drawn here, and to_half_split can copy the Linear that it gets");
 }
 

@@ -145,33 +145,31 @@ TEST(GroupedQueryAttentionConstructor, HasNarrowProjectionsForKeysAndValues) {
   const std::string about = note("E = 24, H = 6, G = 3, so D = 4");
   for (const auto& [name, proj] : key_and_value_of(attention)) {
     const std::string wrong = wrong_shape(name + ".weight", proj->weight, {"E", 24}, {"G·D", 12});
-    EXPECT_TRUE(wrong.empty()) << diagnosis_mark << wrong << about << likely_from_shape(proj->weight);
+    EXPECT_TRUE(wrong.empty()) << as_diagnosis(wrong) << about << likely_from_shape(proj->weight);
   }
   for (const auto& [name, proj] : projections_of(attention)) {
     if (name == "key_proj" || name == "value_proj") continue;
     const std::string wrong = wrong_shape(name + ".weight", proj->weight, {"E", 24}, {"E", 24});
-    EXPECT_TRUE(wrong.empty()) << diagnosis_mark << wrong << about;
+    EXPECT_TRUE(wrong.empty()) << as_diagnosis(wrong) << about;
   }
 }
 
 TEST(GroupedQueryAttentionConstructor, HasABiasInEveryProjection) {
   const GroupedQueryAttention attention(12, 6, 2);
   for (const auto& [name, proj] : projections_of(attention)) {
-    ASSERT_FALSE(proj->bias.is_empty()) << diagnosis_mark << line("value", name + ".bias is empty")
-                                        << likely_mistake("projections_without_bias");
+    ASSERT_HOLDS(!proj->bias.is_empty(), name + ".bias is empty") << likely_mistake("projections_without_bias");
     const std::string wrong = wrong_shape(name + ".bias", proj->bias, {"1", 1}, {"out", proj->weight.n_cols});
-    EXPECT_TRUE(wrong.empty()) << diagnosis_mark << wrong;
+    EXPECT_TRUE(wrong.empty()) << as_diagnosis(wrong);
   }
 }
 
 TEST(GroupedQueryAttentionConstructor, KnowsItsTwoNumbersOfHeads) {
   const GroupedQueryAttention attention(24, 6, 3);
   const bool swapped = attention.num_heads() == 3 && attention.num_kv_heads() == 6;
-  EXPECT_TRUE(attention.num_heads() == 6)
-      << diagnosis_mark << line("value", "num_heads() is " + std::to_string(attention.num_heads()) + ", want 6")
+  EXPECT_HOLDS(attention.num_heads() == 6, "num_heads() is " + std::to_string(attention.num_heads()) + ", want 6")
       << (swapped ? likely_mistake("head_numbers_swapped") : "");
-  EXPECT_TRUE(attention.num_kv_heads() == 3)
-      << diagnosis_mark << line("value", "num_kv_heads() is " + std::to_string(attention.num_kv_heads()) + ", want 3");
+  EXPECT_HOLDS(attention.num_kv_heads() == 3,
+               "num_kv_heads() is " + std::to_string(attention.num_kv_heads()) + ", want 3");
 }
 
 TEST(GroupedQueryAttentionConstructor, KeepsWhatLinearDraws) {
@@ -179,9 +177,8 @@ TEST(GroupedQueryAttentionConstructor, KeepsWhatLinearDraws) {
   for (const auto& [name, proj] : projections_of(attention)) {
     const arma::mat bias = proj->bias;
     for (const arma::mat* part : {&proj->weight, &bias}) {
-      EXPECT_TRUE(arma::abs(*part).max() <= 1 / 8.0 && arma::stddev(arma::vectorise(*part)) > 0.04)
-          << diagnosis_mark
-          << line("value", name + (part == &bias ? ".bias" : ".weight") + " is not as Linear draws it for E = 64")
+      EXPECT_HOLDS(arma::abs(*part).max() <= 1 / 8.0 && arma::stddev(arma::vectorise(*part)) > 0.04,
+                   name + (part == &bias ? ".bias" : ".weight") + " is not as Linear draws it for E = 64")
           << note("construct the four Linear with their sizes, and leave their weights and biases alone");
     }
   }
@@ -192,8 +189,8 @@ TEST(GroupedQueryAttentionConstructor, DrawsEachProjectionAnew) {
   const std::vector<Field> all = projections_of(attention);
   for (std::size_t a = 0; a < all.size(); ++a) {
     for (std::size_t b = 0; b < a; ++b) {
-      EXPECT_FALSE(equal(all[a].proj->weight, all[b].proj->weight))
-          << diagnosis_mark << line("value", all[b].name + " and " + all[a].name + " have the same weight")
+      EXPECT_HOLDS(!equal(all[a].proj->weight, all[b].proj->weight),
+                   all[b].name + " and " + all[a].name + " have the same weight")
           << note("one Linear was copied; construct each with its sizes");
     }
   }
@@ -202,9 +199,9 @@ TEST(GroupedQueryAttentionConstructor, DrawsEachProjectionAnew) {
 TEST(GroupedQueryAttentionConstructor, LeavesTheRandomGeneratorToTheCaller) {
   const GroupedQueryAttention first(6, 3, 1);
   const GroupedQueryAttention second(6, 3, 1);
-  EXPECT_FALSE(equal(first.query_proj.weight, second.query_proj.weight) ||
-               equal(first.value_proj.weight, second.value_proj.weight))
-      << diagnosis_mark << line("value", "two new layers have the same weight")
+  EXPECT_HOLDS(!(equal(first.query_proj.weight, second.query_proj.weight) ||
+                 equal(first.value_proj.weight, second.value_proj.weight)),
+               "two new layers have the same weight")
       << note("the constructor seeds the generator itself; leave that to the caller");
 }
 
@@ -214,12 +211,12 @@ TEST(GroupedQueryAttentionForward, KeepsTheShapeOfItsInput) {
   GroupedQueryAttention attention(24, 6, 3);
   const std::string about = note("E = 24, H = 6, G = 3, so D = 4: keys and values are 5 x 12 x 1, three heads of D");
   const std::string alone = refusal([&] { attention.forward(normal(5, 24, 1)); });
-  ASSERT_TRUE(alone.empty()) << diagnosis_mark << line("threw", alone) << about
+  ASSERT_TRUE(alone.empty()) << statement("threw", alone) << about
                              << (holds(alone, "slice") ? likely_mistake("one_kv_head_each") : "")
                              << (holds(alone, "5x4 and 2x5") ? likely_mistake("kv_cut_into_query_heads") : "")
                              << (holds(alone, "x is 5 x 12 x 2") ? likely_mistake("merged_by_kv_heads") : "");
   const std::string batch = refusal([&] { attention.forward(normal(5, 24, 2)); });
-  ASSERT_TRUE(batch.empty()) << diagnosis_mark << line("threw", batch)
+  ASSERT_TRUE(batch.empty()) << statement("threw", batch)
                              << note("X was 5 x 24 x 2; the same with one sequence, 5 x 24 x 1, went well")
                              << (holds(batch, "slice") ? likely_mistake("kv_stride_of_query_heads") : "");
   EXPECT_THAT(attention.forward(normal(5, 24, 2)), HasShape({{"L", 5}, {"E", 24}, {"B", 2}}));
@@ -228,7 +225,7 @@ TEST(GroupedQueryAttentionForward, KeepsTheShapeOfItsInput) {
 TEST(GroupedQueryAttentionForward, KeepsOneSliceOfWeightsForEachQueryHead) {
   GroupedQueryAttention attention(12, 6, 2);
   const std::string threw = refusal([&] { attention.forward(normal(5, 12, 3)); });
-  ASSERT_TRUE(threw.empty()) << diagnosis_mark << line("threw", threw)
+  ASSERT_TRUE(threw.empty()) << statement("threw", threw)
                              << note("H = 6, G = 2, B = 3: K and V have 6 slices, 0 to 5, and Q has 18")
                              << (holds(threw, "slice") ? likely_from_values() : "");
   EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 18}}))
@@ -269,9 +266,8 @@ TEST(GroupedQueryAttentionForward, LetsNeighboursShareAKeyAndAValueHead) {
   for (uword h = 3; h < H; ++h) {
     const arma::cube before = wanted(arma::span::all, head(h, D), arma::span::all);
     const arma::cube after = output(arma::span::all, head(h, D), arma::span::all);
-    EXPECT_FALSE(arma::approx_equal(before, after, "absdiff", 1e-6))
-        << diagnosis_mark
-        << line("value", "key/value head 1 was changed, and query head " + std::to_string(h) + " gave the same")
+    EXPECT_HOLDS(!arma::approx_equal(before, after, "absdiff", 1e-6),
+                 "key/value head 1 was changed, and query head " + std::to_string(h) + " gave the same")
         << note("H = 6, G = 2: heads 0, 1, 2 share key/value head 0, and heads 3, 4, 5 share 1");
   }
   wanted.cols(3 * D, 6 * D - 1) = output.cols(3 * D, 6 * D - 1);
@@ -380,7 +376,7 @@ TEST(GroupedQueryAttentionForward, TakesAMaskForEachQueryHead) {
   const arma::cube X = normal(5, 12, 4);
   for (const uword slices : {1U, 4U, 24U}) {
     const std::string threw = refusal([&] { attention.forward(X, ones(5, 5, slices)); });
-    EXPECT_TRUE(threw.empty()) << diagnosis_mark << line("threw", threw)
+    EXPECT_TRUE(threw.empty()) << statement("threw", threw)
                                << note("L = 5, B = 4, H = 6, G = 2, and the mask was 5 x 5 x " + std::to_string(slices))
                                << (known && slices == 24 ? likely_mistake("mask_of_kv_heads") : "");
   }
@@ -425,8 +421,8 @@ TEST(GroupedQueryAttentionForward, DoesNotSeeTheFuture) {
   const arma::cube output = attention.forward(X, causal_mask(5, 5));
   EXPECT_THAT(arma::cube(output.rows(0, 3)), IsNear(arma::cube(wanted.rows(0, 3)), output_axes))
       << note("under a causal mask the last token was changed: the rows before it may not change");
-  EXPECT_FALSE(arma::approx_equal(output.row(4), wanted.row(4), "absdiff", 1e-6))
-      << diagnosis_mark << line("value", "the last token was changed, and its row of the output was not");
+  EXPECT_HOLDS(!arma::approx_equal(output.row(4), wanted.row(4), "absdiff", 1e-6),
+               "the last token was changed, and its row of the output was not");
 }
 
 // ----------------------------------------------------------------------------------------------- naive loops, edges
@@ -497,8 +493,7 @@ TEST(GroupedQueryAttentionForward, StartsAfreshAtEveryCall) {
   const GoldenCase golden = load_golden("batch");
   GroupedQueryAttention attention = layer_from(golden, 6, 3);
   const arma::cube X = golden.cube("X");
-  EXPECT_TRUE(attention.attention_weights().is_empty())
-      << diagnosis_mark << line("value", "attention_weights() is not empty before the first forward");
+  EXPECT_HOLDS(attention.attention_weights().is_empty(), "attention_weights() is not empty before the first forward");
   const std::string about = note("forward was called before with other arguments; nothing of that call may be left");
   attention.forward(-3 * X, golden.mask("mask_heads"));
   EXPECT_THAT(attention.forward(X), Matches(golden.expected("output"))) << about;
@@ -522,19 +517,17 @@ TEST(GroupedQueryAttentionForward, LeavesFieldsAndArgumentsAsTheyWere) {
   attention.forward(X, mask);
   const double after_the_call = arma::randu();
   arma::arma_rng::set_seed(3);
-  EXPECT_TRUE(after_the_call == arma::randu())
-      << diagnosis_mark << line("value", "forward changed the state of the random generator")
+  EXPECT_HOLDS(after_the_call == arma::randu(), "forward changed the state of the random generator")
       << note("there is no dropout here: nothing is drawn");
   for (std::size_t i = 0; i < 4; ++i) {
     const auto [name, after] = projections_of(attention)[i];
     const Linear& original = *projections_of(before)[i].proj;
-    EXPECT_TRUE(equal(after->weight, original.weight) && equal(after->bias, original.bias))
-        << diagnosis_mark << line("value", "forward changed " + name);
+    EXPECT_HOLDS(equal(after->weight, original.weight) && equal(after->bias, original.bias), "forward changed " + name);
   }
-  EXPECT_TRUE(attention.num_heads() == 6 && attention.num_kv_heads() == 2)
-      << diagnosis_mark << line("value", "forward changed num_heads() or num_kv_heads()");
+  EXPECT_HOLDS(attention.num_heads() == 6 && attention.num_kv_heads() == 2,
+               "forward changed num_heads() or num_kv_heads()");
   EXPECT_THAT(X, IsNear(X_before, output_axes)) << note("forward changed X");
-  EXPECT_TRUE(mask.min() == 1 && mask.max() == 1) << diagnosis_mark << line("value", "forward changed mask");
+  EXPECT_HOLDS(mask.min() == 1 && mask.max() == 1, "forward changed mask");
 }
 
 /// What forward asks for over the projections and the context, in cubes as large as X. The scores are small here.
@@ -548,7 +541,7 @@ TEST(GroupedQueryAttentionForward, CopiesNoKeysAndNoValues) {
     GroupedQueryAttention attention(E, H, G);
     const arma::cube X = normal(L, E, B);
     const std::string wrong = diagnose(attention.forward(X), {naive(attention, X).output, output_axes, 1e-10});
-    ASSERT_TRUE(wrong.empty()) << diagnosis_mark << wrong;
+    ASSERT_TRUE(wrong.empty()) << as_diagnosis(wrong);
     const std::size_t bytes = allocated_bytes([&] { attention.forward(X); });
     const double needed = unit + static_cast<double>(allocated_bytes([&] {
                             for (const auto& field : projections_of(attention)) (*field.proj)(X);
@@ -564,7 +557,7 @@ TEST(GroupedQueryAttentionForward, CopiesNoKeysAndNoValues) {
   // that were copied are larger for G = 2.
   const bool repeated = over[0] > 1.75 && over[1] - over[0] < 0.1;
   EXPECT_TRUE(asked.empty())
-      << diagnosis_mark << asked
+      << as_diagnosis(asked)
       << note("use K.slice(...) and V.slice(...) in the products themselves; scale the scores, not Q")
       << note(
              "give whole cubes away, or they are copied: split_heads(query_proj(X), H), "
@@ -586,10 +579,9 @@ void expect_bytes(uword got, const Bytes& bytes) {
   for (const auto& [wrong, says] : bytes.mistakes) {
     if (got == wrong && wrong != bytes.wanted) likely += says;
   }
-  EXPECT_TRUE(got == bytes.wanted) << diagnosis_mark
-                                   << line("value", "got " + std::to_string(got) + " bytes a token, want " +
-                                                        std::to_string(bytes.wanted))
-                                   << note(bytes.of) << likely;
+  EXPECT_HOLDS(got == bytes.wanted,
+               "got " + std::to_string(got) + " bytes a token, want " + std::to_string(bytes.wanted))
+      << note(bytes.of) << likely;
 }
 
 TEST(KvBytesPerToken, CountsAKeyAndAValueOfEachHeadOfEachLayer) {
@@ -630,14 +622,13 @@ TEST(KvBytesPerToken, RejectsZero) {
 
 TEST(PoolHeads, MakesALayerOfFewKeyValueHeads) {
   const GroupedQueryAttention grouped = pool_heads(multi_head_layer(12, 6), 3);
-  EXPECT_TRUE(grouped.num_heads() == 6 && grouped.num_kv_heads() == 3)
-      << diagnosis_mark
-      << line("value", "num_heads() and num_kv_heads() are " + std::to_string(grouped.num_heads()) + " and " +
-                           std::to_string(grouped.num_kv_heads()) + ", want 6 and 3");
+  EXPECT_HOLDS(grouped.num_heads() == 6 && grouped.num_kv_heads() == 3,
+               "num_heads() and num_kv_heads() are " + std::to_string(grouped.num_heads()) + " and " +
+                   std::to_string(grouped.num_kv_heads()) + ", want 6 and 3");
   for (const auto& [name, proj] : key_and_value_of(grouped)) {
     const std::string wrong = wrong_shape(name + ".weight", proj->weight, {"E", 12}, {"G·D", 6}) +
                               wrong_shape(name + ".bias", proj->bias, {"1", 1}, {"G·D", 6});
-    EXPECT_TRUE(wrong.empty()) << diagnosis_mark << wrong;
+    EXPECT_TRUE(wrong.empty()) << as_diagnosis(wrong);
   }
 }
 
@@ -647,8 +638,8 @@ TEST(PoolHeads, KeepsQueriesAndOutput) {
   const auto same = [](const Linear& a, const Linear& b) {
     return equal(a.weight, b.weight) && equal(arma::mat(a.bias), arma::mat(b.bias));
   };
-  EXPECT_TRUE(same(grouped.query_proj, full.query_proj) && same(grouped.output_proj, full.output_proj))
-      << diagnosis_mark << line("value", "query_proj or output_proj is not full's")
+  EXPECT_HOLDS(same(grouped.query_proj, full.query_proj) && same(grouped.output_proj, full.output_proj),
+               "query_proj or output_proj is not full's")
       << likely_mistake("queries_or_output_left_out");
 }
 
@@ -665,10 +656,10 @@ TEST(PoolHeads, GivesTheMeansThatPyTorchGives) {
     const bool still_random = equal(proj->bias, key_and_value_of(fresh)[i].proj->bias);
     const std::string of = "pooled." + name;
     const std::string weight = diagnose(as_cube(arma::mat(proj->weight.t())), golden.expected(of + ".weight"));
-    ASSERT_TRUE(weight.empty()) << diagnosis_mark << line("of", name + ".weight, as PyTorch stores it: (G·D x E)")
-                                << weight << about;
+    ASSERT_TRUE(weight.empty()) << statement("of", name + ".weight, as PyTorch stores it: (G·D x E)") << weight
+                                << about;
     const std::string bias = diagnose(as_cube(arma::mat(proj->bias)), golden.expected(of + ".bias"));
-    EXPECT_TRUE(bias.empty()) << diagnosis_mark << line("of", name + ".bias; the weight is right") << bias << about
+    EXPECT_TRUE(bias.empty()) << statement("of", name + ".bias; the weight is right") << bias << about
                               << (still_random ? likely_mistake("pool_forgets_bias") : "");
   }
 }
@@ -723,11 +714,9 @@ TEST(PoolHeads, WorksWithoutBiases) {
   GroupedQueryAttention grouped(12, 6, 2);
   const std::string threw = refusal([&] { grouped = pool_heads(full, 2); });
   const bool only_here = refusal([] { pool_heads(multi_head_layer(12, 6), 2); }).empty();
-  ASSERT_TRUE(threw.empty()) << diagnosis_mark << line("threw", threw)
-                             << (only_here ? likely_mistake("pool_needs_bias") : "");
+  ASSERT_TRUE(threw.empty()) << statement("threw", threw) << (only_here ? likely_mistake("pool_needs_bias") : "");
   for (const auto& [name, proj] : projections_of(grouped)) {
-    EXPECT_TRUE(arma::accu(arma::abs(proj->bias)) == 0)
-        << diagnosis_mark << line("value", name + ".bias is neither empty nor zero")
+    EXPECT_HOLDS(arma::accu(arma::abs(proj->bias)) == 0, name + ".bias is neither empty nor zero")
         << note("full has no bias there, as LLaMA has none: this one is still the random one of a new layer");
   }
 }
@@ -736,9 +725,9 @@ TEST(PoolHeads, LeavesTheFullLayerAsItWas) {
   const MultiHeadAttention full = multi_head_layer(12, 6);
   const MultiHeadAttention before = full;
   pool_heads(full, 2);
-  EXPECT_TRUE(equal(full.key_proj.weight, before.key_proj.weight) &&
-              equal(full.value_proj.weight, before.value_proj.weight) && full.num_heads() == 6)
-      << diagnosis_mark << line("value", "pool_heads changed the layer that it was given");
+  EXPECT_HOLDS(equal(full.key_proj.weight, before.key_proj.weight) &&
+                   equal(full.value_proj.weight, before.value_proj.weight) && full.num_heads() == 6,
+               "pool_heads changed the layer that it was given");
 }
 
 TEST(PoolHeads, RejectsGroupsThatDoNotDivideTheHeads) {
@@ -761,9 +750,8 @@ TEST(GroupedQueryAttentionConstructor, RejectsSizesThatMakeNoLayer) {
 TEST(GroupedQueryAttentionConstructor, RejectsKeyValueHeadsThatDoNotDivideTheHeads) {
   for (const uword G : {4U, 5U, 12U}) {
     const auto call = [=] { GroupedQueryAttention(12, 6, G); };
-    ASSERT_FALSE(refusal(call).empty()) << diagnosis_mark
-                                        << line("threw",
-                                                "nothing, for 6 heads and " + std::to_string(G) + " key/value heads")
+    ASSERT_TRUE(!refusal(call).empty()) << statement("threw", "nothing, for 6 heads and " + std::to_string(G) +
+                                                                  " key/value heads")
                                         << likely_mistake("uneven_groups_accepted");
     EXPECT_PRED_FORMAT1(RejectsArgument("num_kv_heads", {"6", std::to_string(G)}), call);
   }

@@ -134,8 +134,7 @@ void expect_no_random_numbers(const char* function, Code code) {
   code();
   const double after_the_call = arma::randu();
   arma::arma_rng::set_seed(3);
-  EXPECT_TRUE(after_the_call == arma::randu())
-      << diagnosis_mark << line("value", std::string(function) + " changed the state of the random generator")
+  EXPECT_HOLDS(after_the_call == arma::randu(), std::string(function) + " changed the state of the random generator")
       << note("nothing is drawn here; leave the generator to the caller");
 }
 
@@ -425,8 +424,7 @@ TEST(PartialAttention, LeavesItsArgumentsAsTheyWere) {
   EXPECT_THAT(Q, IsNear(Q_before, {"L", "D"})) << note("partial_attention changed Q");
   EXPECT_THAT(K, IsNear(K_before, {"S", "D"})) << note("partial_attention changed K_block");
   EXPECT_THAT(V, IsNear(V_before, {"S", "Dv"})) << note("partial_attention changed V_block");
-  EXPECT_TRUE(mask.min() == 1 && mask.max() == 1)
-      << diagnosis_mark << line("value", "partial_attention changed mask_block");
+  EXPECT_HOLDS(mask.min() == 1 && mask.max() == 1, "partial_attention changed mask_block");
 }
 
 // ---------------------------------------------------------------------------------------------------- merge, 18.4
@@ -470,8 +468,7 @@ TEST(Merge, ChangesNothingWhereNothingWasSeen) {
 
 TEST(Merge, OfNothingAndNothingIsNothing) {
   const PartialAttention merged = merge(nothing_seen(4, 5), nothing_seen(4, 5));
-  ASSERT_FALSE(merged.output.has_nan() || merged.sum.has_nan())
-      << diagnosis_mark << line("value", "NaN where both parts are {zeros, -inf, zeros}")
+  ASSERT_HOLDS(!(merged.output.has_nan() || merged.sum.has_nan()), "NaN where both parts are {zeros, -inf, zeros}")
       << likely_mistake("nan_merge");
   expect_part(merged, nothing_seen(4, 5), note("both parts are {zeros, -inf, zeros}: no query has seen a key"));
 }
@@ -657,7 +654,7 @@ void expect_golden_in_blocks(const char* name, uword block_size) {
     output = attention_of(golden, block_size);
   } catch (const std::invalid_argument& error) {
     if (!golden.has("mask") || !names_argument(error.what(), "mask")) throw;
-    FAIL() << diagnosis_mark << line("threw", error.what()) << likely_mistake("mask_rejected");
+    FAIL() << statement("threw", error.what()) << likely_mistake("mask_rejected");
   }
   EXPECT_THAT(output, Matches(golden.expected("output"))) << block_note(block_size);
 }
@@ -845,8 +842,7 @@ TEST(AttentionInBlocks, LeavesItsArgumentsAsTheyWere) {
   EXPECT_THAT(Q, IsNear(Q_before, {"L", "D", "N"})) << note("attention_in_blocks changed Q");
   EXPECT_THAT(K, IsNear(K_before, {"S", "D", "N"})) << note("attention_in_blocks changed K");
   EXPECT_THAT(V, IsNear(V_before, {"S", "Dv", "N"})) << note("attention_in_blocks changed V");
-  EXPECT_TRUE(mask.min() == 1 && mask.max() == 1)
-      << diagnosis_mark << line("value", "attention_in_blocks changed mask");
+  EXPECT_HOLDS(mask.min() == 1 && mask.max() == 1, "attention_in_blocks changed mask");
 }
 
 TEST(AttentionInBlocks, LeavesTheRandomGeneratorToTheCaller) {
@@ -859,10 +855,9 @@ TEST(AttentionInBlocks, MakesNoMatrixOfQueriesTimesKeys) {
   const arma::cube Q = normal(L, 3, 2), K = normal(S, 3, 2), V = normal(S, 1, 2);  // K has the size of L x 32
   const std::size_t whole = L * S * sizeof(double);
   const std::size_t largest = largest_allocation([&] { attention_in_blocks(Q, K, V, 8); });
-  EXPECT_TRUE(largest <= whole / 15) << diagnosis_mark
-                                     << line("memory", "the largest piece of memory that was asked for has " +
-                                                           bytes_text(largest) + ", want at most " +
-                                                           bytes_text(whole / 15))
+  EXPECT_TRUE(largest <= whole / 15) << statement("memory", "the largest piece of memory that was asked for has " +
+                                                                bytes_text(largest) + ", want at most " +
+                                                                bytes_text(whole / 15))
                                      << note("L = 96, S = 512, block_size = 8; an L x S matrix has " +
                                              bytes_text(whole) + ", an L x 8 matrix " +
                                              bytes_text(L * 8 * sizeof(double)))
@@ -873,11 +868,9 @@ TEST(AttentionInBlocks, TakesAsManyKeysAtATimeAsItIsTold) {
   const arma::cube Q = normal(24, 3, 2), K = normal(40, 3, 2), V = normal(40, 5, 2);
   const std::size_t key_by_key = allocated_bytes([&] { attention_in_blocks(Q, K, V, 1); });
   const std::size_t at_once = allocated_bytes([&] { attention_in_blocks(Q, K, V, 40); });
-  EXPECT_TRUE(key_by_key != at_once) << diagnosis_mark
-                                     << line("memory", bytes_text(at_once) +
-                                                           " were asked for in all, with block_size 1 and 40 alike")
-                                     << note("S = 40: that is 40 blocks, or one")
-                                     << likely_mistake("block_size_ignored");
+  EXPECT_TRUE(key_by_key != at_once)
+      << statement("memory", bytes_text(at_once) + " were asked for in all, with block_size 1 and 40 alike")
+      << note("S = 40: that is 40 blocks, or one") << likely_mistake("block_size_ignored");
 }
 
 // ------------------------------------------------------------------------------------------------------- bad input

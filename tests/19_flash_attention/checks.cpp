@@ -434,22 +434,21 @@ TEST(AddKeyBlock, HidesNoNaN) {
   const auto nans = [](const auto& part) { return arma::uvec(arma::find_nan(part)).n_elem; };
   Q(2, 1) = nan;
   QueryBlock seen = taken_in();
-  EXPECT_TRUE(nans(seen.output.row(2)) == 5 && nans(seen.output) == 5 && std::isnan(seen.sum(2)) && nans(seen.sum) == 1)
-      << diagnosis_mark << line("value", "query 2 holds a NaN: its output and its sum must be NaN, and no other's")
+  EXPECT_HOLDS(
+      nans(seen.output.row(2)) == 5 && nans(seen.output) == 5 && std::isnan(seen.sum(2)) && nans(seen.sum) == 1,
+      "query 2 holds a NaN: its output and its sum must be NaN, and no other's")
       << (nans(seen.sum) == 0 ? likely_mistake("nan_hidden") : "");
   Q(2, 1) = 1;
   K(3, 1) = nan;
   seen = taken_in();
-  EXPECT_TRUE(nans(seen.output) == 20 && nans(seen.sum) == 4)
-      << diagnosis_mark << line("value", "key 3 holds a NaN, and all queries see it: output and sum must be NaN")
+  EXPECT_HOLDS(nans(seen.output) == 20 && nans(seen.sum) == 4,
+               "key 3 holds a NaN, and all queries see it: output and sum must be NaN")
       << (nans(seen.sum) == 0 ? likely_mistake("nan_hidden") : "");
   K(3, 1) = 1;
   V(3, 2) = nan;
   seen = taken_in();
-  EXPECT_TRUE(nans(seen.output.col(2)) == 4 && nans(seen.output) == 4 && nans(seen.sum) == 0)
-      << diagnosis_mark
-      << line("value",
-              "value 3 holds a NaN in col 2, and all queries see it: col 2 of output must be NaN, and no other")
+  EXPECT_HOLDS(nans(seen.output.col(2)) == 4 && nans(seen.output) == 4 && nans(seen.sum) == 0,
+               "value 3 holds a NaN in col 2, and all queries see it: col 2 of output must be NaN, and no other")
       << (nans(seen.output) == 0 ? likely_mistake("nan_hidden") : "");
 }
 
@@ -462,8 +461,7 @@ TEST(AddKeyBlock, LeavesItsArgumentsAsTheyWere) {
   EXPECT_THAT(Q, IsNear(Q_before, {"Lb", "D"})) << note("add_key_block changed Q_block");
   EXPECT_THAT(K, IsNear(K_before, {"Sb", "D"})) << note("add_key_block changed K_block");
   EXPECT_THAT(V, IsNear(V_before, {"Sb", "Dv"})) << note("add_key_block changed V_block");
-  EXPECT_TRUE(arma::all(visible == arma::uvec{2, 6, 0, 4}))
-      << diagnosis_mark << line("value", "add_key_block changed visible");
+  EXPECT_HOLDS(arma::all(visible == arma::uvec{2, 6, 0, 4}), "add_key_block changed visible");
 }
 
 TEST(AddKeyBlock, RejectsWhatDoesNotFit) {
@@ -757,8 +755,7 @@ TEST(FlashAttention, LeavesTheRandomGeneratorToTheCaller) {
   flash_attention(Q, K, V, blocks_of(3, 2));
   const double after_the_call = arma::randu();
   arma::arma_rng::set_seed(3);
-  EXPECT_TRUE(after_the_call == arma::randu())
-      << diagnosis_mark << line("value", "flash_attention changed the state of the random generator")
+  EXPECT_HOLDS(after_the_call == arma::randu(), "flash_attention changed the state of the random generator")
       << note("nothing is drawn here; leave the generator to the caller");
 }
 
@@ -842,11 +839,10 @@ TEST(FlashAttention, ComputesNoTileThatNobodySees) {
     expect_definition(Q, K, V, n.options);
     if (HasFailure()) return;  // who sees what is wrong: other checks tell that better
     const std::string needless = needless_tile(n);
-    ASSERT_TRUE(needless.empty()) << diagnosis_mark << line("value", needless)
-                                  << note("the last of 4 slices, L = " + std::to_string(n.L) +
-                                          ", S = " + std::to_string(n.S))
-                                  << options_note(n.options) << note("or the tiles are not of the size asked for")
-                                  << likely_of_a_needless_tile(n);
+    ASSERT_HOLDS(needless.empty(), needless)
+        << note("the last of 4 slices, L = " + std::to_string(n.L) + ", S = " + std::to_string(n.S))
+        << options_note(n.options) << note("or the tiles are not of the size asked for")
+        << likely_of_a_needless_tile(n);
   }
 }
 
@@ -895,15 +891,13 @@ void expect_few_bytes_more(uword L, uword S, uword L_twice, uword S_twice, uword
     const std::size_t longer = bytes_held(L_twice, S_twice, query_block, key_block, with_all);
     const std::size_t more = longer > shorter ? longer - shorter : 0;
     const std::size_t allowed = std::max(L_twice - L, S_twice - S) * 48 * sizeof(float);
-    EXPECT_TRUE(more <= allowed) << diagnosis_mark
-                                 << line("memory", bytes_text(longer) + " were held at one time, " + bytes_text(more) +
-                                                       " more than for half the length, want at most " +
-                                                       bytes_text(allowed) + " more")
-                                 << note("L = " + std::to_string(L_twice) + ", S = " + std::to_string(S_twice) +
-                                         ", query_block = " + std::to_string(query_block) +
-                                         ", key_block = " + std::to_string(key_block) + also)
-                                 << note(with_all ? "4 slices, causal, with key_lengths" : "one slice")
-                                 << (with_all ? likely_mistake("whole_mask") : likely_mistake("whole_scores"));
+    EXPECT_TRUE(more <= allowed)
+        << statement("memory", bytes_text(longer) + " were held at one time, " + bytes_text(more) +
+                                   " more than for half the length, want at most " + bytes_text(allowed) + " more")
+        << note("L = " + std::to_string(L_twice) + ", S = " + std::to_string(S_twice) +
+                ", query_block = " + std::to_string(query_block) + ", key_block = " + std::to_string(key_block) + also)
+        << note(with_all ? "4 slices, causal, with key_lengths" : "one slice")
+        << (with_all ? likely_mistake("whole_mask") : likely_mistake("whole_scores"));
     if (more > allowed) return;
   }
 }
@@ -926,9 +920,8 @@ TEST(FlashAttention, HoldsTilesOfTheSizeThatItIsTold) {
     return peak_bytes([&] { flash_attention(Q, K, V, blocks_of(query_block, key_block)); });
   };
   const auto expect_less = [](std::size_t small, std::size_t large, const std::string& what) {
-    EXPECT_TRUE(small <= large / 2) << diagnosis_mark
-                                    << line("memory", bytes_text(small) + " were held at one time, want at most " +
-                                                          bytes_text(large / 2))
+    EXPECT_TRUE(small <= large / 2) << statement("memory", bytes_text(small) + " were held at one time, want at most " +
+                                                               bytes_text(large / 2))
                                     << note(what + ", and " + bytes_text(large) + " with 128")
                                     << (small > large / 10 * 9 ? likely_mistake("blocks_ignored") : "");
   };
@@ -943,9 +936,8 @@ TEST(FlashAttention, CopiesNoKeyForEachHeadOfAGroup) {
   const arma::fcube Q = normal(2, 16, 24), K = normal(256, 16, 6), V = normal(256, 16, 6);  // B = 3, H = 8, G = 2
   const std::size_t whole = (K.n_elem + V.n_elem) * sizeof(float);
   const std::size_t held = peak_bytes([&] { flash_attention(Q, K, V, blocks_of(2, 16)); });
-  EXPECT_TRUE(held <= whole / 2) << diagnosis_mark
-                                 << line("memory", bytes_text(held) + " were held at one time, want at most " +
-                                                       bytes_text(whole / 2))
+  EXPECT_TRUE(held <= whole / 2) << statement("memory", bytes_text(held) + " were held at one time, want at most " +
+                                                            bytes_text(whole / 2))
                                  << note("K and V have " + bytes_text(whole) +
                                          " together: heads of a group share them where they lie")
                                  << (held > 3 * whole ? likely_mistake("groups_copied") : "");

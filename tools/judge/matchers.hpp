@@ -35,7 +35,15 @@ inline arma::cube as_cube(const arma::mat& x) {
 arma::cube as_cube(const arma::fmat& x);
 arma::cube as_cube(const arma::fcube& x);
 
-/// Passes a diagnosis to GoogleTest: true when there is nothing to say.
+/// What a failing check reports besides its matchers, to stream after an assertion: lines of a diagnosis, as line() and
+/// diagnose() make them; one line with a label, such as "memory" or "threw"; or a claim, the line "value".
+inline std::string as_diagnosis(const std::string& lines) { return lines; }
+inline std::string statement(const std::string& label, const std::string& text) {
+  return as_diagnosis(line(label, text));
+}
+inline std::string claim(const std::string& sentence) { return statement("value", sentence); }
+
+/// Hands a diagnosis to GoogleTest: true when there is nothing to say.
 inline bool explain(const std::string& diagnosis, ::testing::MatchResultListener* listener) {
   *listener << diagnosis;
   return diagnosis.empty();
@@ -97,3 +105,10 @@ class RejectsArgument {
 };
 
 }  // namespace attn::judge
+
+/// That a condition holds; the sentence says what is wrong when it does not. What comes after `<<` follows the
+/// sentence:
+///
+///     EXPECT_HOLDS(bias.is_empty(), "the layer has a bias") << likely_mistake("bias_always");
+#define EXPECT_HOLDS(condition, sentence) EXPECT_TRUE(condition) << ::attn::judge::claim(sentence)
+#define ASSERT_HOLDS(condition, sentence) ASSERT_TRUE(condition) << ::attn::judge::claim(sentence)
