@@ -2,13 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <armadillo>
-#include <cmath>
 #include <string>
 
 #include "attn/self_attention_v1.hpp"
+#include "judge/draw.hpp"
 #include "judge/golden.hpp"
 #include "judge/matchers.hpp"
 #include "judge/oracles.hpp"
+#include "judge/properties.hpp"
 #include "judge/speed.hpp"
 
 namespace attn::judge {
@@ -22,33 +23,26 @@ SelfAttentionV1 layer_from(const GoldenCase& golden) {
   return attention;
 }
 
+Projections projections_of(const SelfAttentionV1& attention) {
+  return {{"query_proj", attention.query_proj}, {"key_proj", attention.key_proj}, {"value_proj", attention.value_proj}};
+}
+
 // ------------------------------------------------------------------------------------------------ the layer, 01.1
 
 TEST(SelfAttentionV1, HasThreeProjectionsWithoutBias) {
   const SelfAttentionV1 attention(3);
   for (const Linear* proj : {&attention.query_proj, &attention.key_proj, &attention.value_proj}) {
     EXPECT_THAT(proj->weight, HasShape({{"E (in)", 3}, {"E (out)", 3}}));
-    EXPECT_TRUE(proj->bias.is_empty()) << diagnosis_mark << likely_mistake("projections_with_bias");
+    EXPECT_HOLDS(proj->bias.is_empty(), "a projection has a bias") << likely_mistake("projections_with_bias");
   }
 }
 
 TEST(SelfAttentionV1, DrawsEachProjectionAnew) {
-  const SelfAttentionV1 attention(3);
-  EXPECT_FALSE(arma::approx_equal(attention.query_proj.weight, attention.key_proj.weight, "absdiff", 1e-12) ||
-               arma::approx_equal(attention.key_proj.weight, attention.value_proj.weight, "absdiff", 1e-12) ||
-               arma::approx_equal(attention.query_proj.weight, attention.value_proj.weight, "absdiff", 1e-12))
-      << diagnosis_mark << line("value", "two of the three projections have the same weight")
-      << note("one Linear was copied; construct each with its sizes");
+  expect_draws_each_projection_anew(projections_of(SelfAttentionV1(3)));
 }
 
 TEST(SelfAttentionV1, KeepsWhatLinearDraws) {
-  const SelfAttentionV1 attention(50);
-  for (const Linear* proj : {&attention.query_proj, &attention.key_proj, &attention.value_proj}) {
-    EXPECT_TRUE(arma::abs(proj->weight).max() <= 1 / std::sqrt(50.0) &&
-                arma::stddev(arma::vectorise(proj->weight)) > 0.06)
-        << diagnosis_mark << line("value", "a projection's weight is not as Linear draws it")
-        << note("construct the three Linear, and leave their weights alone");
-  }
+  expect_drawn_as_linear_draws(projections_of(SelfAttentionV1(50)), false);
 }
 
 // ------------------------------------------------------------------------------------------------- forward, 01.2
@@ -84,31 +78,16 @@ TEST(SelfAttentionV1, GivesEveryQueryWeightsThatSumToOne) {
   EXPECT_THAT(attention.attention_weights(), RowsSumToOne());
 }
 
-TEST(SelfAttentionV1, FollowsTheTokensWhenTheyArePermuted) {
+TEST(SelfAttentionV1, FollowsPermutedTokens) {
   const GoldenCase golden = load_golden("batch");
   SelfAttentionV1 attention = layer_from(golden);
-  const arma::cube X = golden.cube("X");
-  const arma::uvec order = {2, 0, 3, 1};
-  arma::cube permuted_X = X;
-  arma::cube permuted_output = attention.forward(X);
-  for (arma::uword b = 0; b < X.n_slices; ++b) {
-    permuted_X.slice(b) = arma::mat(X.slice(b)).rows(order);
-    permuted_output.slice(b) = arma::mat(permuted_output.slice(b)).rows(order);
-  }
-  EXPECT_THAT(attention.forward(permuted_X), IsNear(permuted_output, {"L", "E", "B"}))
-      << note("attention knows no order: permuted tokens must give the same rows, permuted");
+  expect_follows_permuted_tokens(attention, golden.cube("X"));
 }
 
-TEST(SelfAttentionV1, KeepsTheSequencesOfABatchApart) {
+TEST(SelfAttentionV1, KeepsTheBatchApart) {
   const GoldenCase golden = load_golden("batch");
   SelfAttentionV1 attention = layer_from(golden);
-  const arma::cube X = golden.cube("X");
-  const arma::cube together = attention.forward(X);
-  for (arma::uword b = 0; b < X.n_slices; ++b) {
-    const arma::cube alone = attention.forward(X.slices(b, b));
-    EXPECT_THAT(arma::cube(together.slices(b, b)), IsNear(alone, {"L", "E", "B"})) << note(
-        "this is sequence " + std::to_string(b) + " of the batch; alone, the same sequence gives what is wanted");
-  }
+  expect_keeps_the_batch_apart(attention, golden.cube("X"));
 }
 
 TEST(SelfAttentionV1, EqualsPyTorch) {
@@ -138,41 +117,21 @@ TEST(SelfAttentionV1, EqualsTheDefinitionForOtherSizes) {
   }
 }
 
-TEST(SelfAttentionV1, StartsAfreshAtEveryCall) {
+TEST(SelfAttentionV1, StartsAfresh) {
   const GoldenCase golden = load_golden("batch");
   SelfAttentionV1 attention = layer_from(golden);
-  const arma::cube X = golden.cube("X");
-  EXPECT_TRUE(attention.attention_weights().is_empty())
-      << diagnosis_mark << line("value", "attention_weights() is not empty before the first forward");
-  const std::string about = note("forward was called before with another X; nothing of that call may be left");
-  attention.forward(-2 * X);
-  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output"))) << about;
-  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights"))) << about;
-  attention.forward(X.slices(0, 0));
-  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 4}, {"L (keys)", 4}, {"B", 1}})) << about;
+  expect_starts_afresh(attention, golden);
 }
 
-TEST(SelfAttentionV1, LeavesItsFieldsAsTheyWere) {
+TEST(SelfAttentionV1, LeavesItsFields) {
   SelfAttentionV1 attention(3);
-  const SelfAttentionV1 before = attention;
-  attention.forward(arma::cube(4, 3, 2, arma::fill::randn));
-  EXPECT_THAT(attention.query_proj.weight, IsNear(before.query_proj.weight, {"in", "out"}));
-  EXPECT_TRUE(arma::approx_equal(attention.query_proj.bias, before.query_proj.bias, "absdiff", 0))
-      << diagnosis_mark << line("value", "forward changed query_proj.bias");
-  EXPECT_THAT(attention.key_proj.weight, IsNear(before.key_proj.weight, {"in", "out"}));
-  EXPECT_TRUE(arma::approx_equal(attention.key_proj.bias, before.key_proj.bias, "absdiff", 0))
-      << diagnosis_mark << line("value", "forward changed key_proj.bias");
-  EXPECT_THAT(attention.value_proj.weight, IsNear(before.value_proj.weight, {"in", "out"}));
-  EXPECT_TRUE(arma::approx_equal(attention.value_proj.bias, before.value_proj.bias, "absdiff", 0))
-      << diagnosis_mark << line("value", "forward changed value_proj.bias");
+  const Projections before = projections_of(attention);
+  attention.forward(normal(4, 3, 2));
+  expect_unchanged(before, projections_of(attention));
 }
 
-TEST(SelfAttentionV1, LeavesTheRandomGeneratorToTheCaller) {
-  const SelfAttentionV1 first(3);
-  const SelfAttentionV1 second(3);
-  EXPECT_FALSE(arma::approx_equal(first.query_proj.weight, second.query_proj.weight, "absdiff", 1e-12))
-      << diagnosis_mark << line("value", "two new layers have the same weight")
-      << note("the constructor seeds the generator itself; leave that to the caller");
+TEST(SelfAttentionV1, LeavesSeedingToTheCaller) {
+  expect_leaves_seeding_to_the_caller("the constructor", [] { return SelfAttentionV1(3).query_proj.weight; });
 }
 
 TEST(SelfAttentionV1, ReturnsTheValueOfASingleToken) {
@@ -181,7 +140,7 @@ TEST(SelfAttentionV1, ReturnsTheValueOfASingleToken) {
   EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
 }
 
-TEST(SelfAttentionV1, StandsScoresFarFromZero) {
+TEST(SelfAttentionV1, AcceptsExtremeScores) {
   const GoldenCase golden = load_golden("far_from_zero");
   SelfAttentionV1 attention = layer_from(golden);
   EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
@@ -219,20 +178,11 @@ TEST(SelfAttentionV1, RejectsAWidthOfZero) {
 
 TEST(SelfAttentionV1, RejectsAnInputOfTheWrongShape) {
   SelfAttentionV1 attention(3);
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"4 x 5 x 2", "3"}),
-                      [&] { attention.forward(arma::cube(4, 5, 2, arma::fill::zeros)); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"4 x 1 x 2", "3"}),
-                      [&] { attention.forward(arma::cube(4, 1, 2, arma::fill::zeros)); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 0 x 0"}), [&] { attention.forward(arma::cube()); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 3 x 2"}), [&] { attention.forward(arma::cube(0, 3, 2)); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"4 x 3 x 0"}), [&] { attention.forward(arma::cube(4, 3, 0)); });
+  expect_rejects_inputs(attention, 3);
 }
 
 TEST(AttentionScoresEinsum, RejectsShapesThatDoNotFit) {
   const arma::cube Q(4, 3, 2, arma::fill::zeros);
-  const auto zeros = [](arma::uword rows, arma::uword cols, arma::uword slices) {
-    return arma::cube(rows, cols, slices, arma::fill::zeros);
-  };
   EXPECT_PRED_FORMAT1(RejectsArgument("K", {"5 x 6 x 2", "3"}), [&] { attention_scores_einsum(Q, zeros(5, 6, 2)); });
   EXPECT_PRED_FORMAT1(RejectsArgument("K", {"5 x 1 x 2", "3"}), [&] { attention_scores_einsum(Q, zeros(5, 1, 2)); });
   EXPECT_PRED_FORMAT1(RejectsArgument("K", {"5 x 3 x 7", "2"}), [&] { attention_scores_einsum(Q, zeros(5, 3, 7)); });

@@ -2,14 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <armadillo>
-#include <cmath>
 #include <string>
 
 #include "attn/self_attention_v1.hpp"
 #include "attn/self_attention_v2.hpp"
+#include "judge/draw.hpp"
 #include "judge/golden.hpp"
 #include "judge/matchers.hpp"
 #include "judge/oracles.hpp"
+#include "judge/properties.hpp"
 #include "judge/speed.hpp"
 
 namespace attn::judge {
@@ -38,30 +39,17 @@ TEST(SelfAttentionV2, HasOneProjectionThreeTimesAsWide) {
 
 TEST(SelfAttentionV2, HasABias) {
   const SelfAttentionV2 attention(4);
-  ASSERT_FALSE(attention.proj.bias.is_empty()) << diagnosis_mark << likely_mistake("projection_without_bias");
+  ASSERT_HOLDS(!attention.proj.bias.is_empty(), "the projection has no bias")
+      << likely_mistake("projection_without_bias");
   EXPECT_THAT(arma::mat(attention.proj.bias), HasShape({{"1", 1}, {"3E", 12}}));
 }
 
 TEST(SelfAttentionV2, KeepsWhatLinearDraws) {
-  const SelfAttentionV2 attention(50);
-  const arma::mat bias = attention.proj.bias;
-  for (const arma::mat& part :
-       {arma::mat(attention.proj.weight.cols(0, 49)), arma::mat(attention.proj.weight.cols(50, 99)),
-        arma::mat(attention.proj.weight.cols(100, 149)), bias}) {
-    EXPECT_TRUE(arma::abs(part).max() <= 1 / std::sqrt(50.0) && arma::stddev(arma::vectorise(part)) > 0.06)
-        << diagnosis_mark << line("value", "the weight or the bias of the projection is not as Linear draws it")
-        << note("construct one Linear of the right width, and leave its weight and bias alone");
-  }
+  expect_drawn_as_linear_draws(thirds_of("proj", SelfAttentionV2(50).proj));
 }
 
-TEST(SelfAttentionV2, DrawsEachThirdAnew) {
-  const SelfAttentionV2 attention(4);
-  const arma::mat W_q = attention.proj.weight.cols(0, 3);
-  const arma::mat W_k = attention.proj.weight.cols(4, 7);
-  const arma::mat W_v = attention.proj.weight.cols(8, 11);
-  EXPECT_FALSE(arma::approx_equal(W_q, W_k, "absdiff", 1e-12) || arma::approx_equal(W_k, W_v, "absdiff", 1e-12) ||
-               arma::approx_equal(W_q, W_v, "absdiff", 1e-12))
-      << diagnosis_mark << line("value", "two thirds of the projection's weight are the same");
+TEST(SelfAttentionV2, DrawsEachProjectionAnew) {
+  expect_draws_each_projection_anew(thirds_of("proj", SelfAttentionV2(4).proj));
 }
 
 // ------------------------------------------------------------------------------------------------- forward, 02.2
@@ -95,16 +83,16 @@ TEST(SelfAttentionV2, GivesEveryQueryWeightsThatSumToOne) {
   EXPECT_THAT(attention.attention_weights(), RowsSumToOne());
 }
 
-TEST(SelfAttentionV2, KeepsTheSequencesOfABatchApart) {
+TEST(SelfAttentionV2, KeepsTheBatchApart) {
   const GoldenCase golden = load_golden("batch");
   SelfAttentionV2 attention = layer_from(golden);
-  const arma::cube X = golden.cube("X");
-  const arma::cube together = attention.forward(X);
-  for (arma::uword b = 0; b < X.n_slices; ++b) {
-    const arma::cube alone = attention.forward(X.slices(b, b));
-    EXPECT_THAT(arma::cube(together.slices(b, b)), IsNear(alone, {"L", "E", "B"})) << note(
-        "this is sequence " + std::to_string(b) + " of the batch; alone, the same sequence gives what is wanted");
-  }
+  expect_keeps_the_batch_apart(attention, golden.cube("X"));
+}
+
+TEST(SelfAttentionV2, FollowsPermutedTokens) {
+  const GoldenCase golden = load_golden("batch");
+  SelfAttentionV2 attention = layer_from(golden);
+  expect_follows_permuted_tokens(attention, golden.cube("X"));
 }
 
 TEST(SelfAttentionV2, EqualsPyTorch) {
@@ -136,38 +124,24 @@ TEST(SelfAttentionV2, EqualsTheDefinitionForOtherSizes) {
   }
 }
 
-TEST(SelfAttentionV2, StartsAfreshAtEveryCall) {
+TEST(SelfAttentionV2, StartsAfresh) {
   const GoldenCase golden = load_golden("batch");
   SelfAttentionV2 attention = layer_from(golden);
-  const arma::cube X = golden.cube("X");
-  EXPECT_TRUE(attention.attention_weights().is_empty())
-      << diagnosis_mark << line("value", "attention_weights() is not empty before the first forward");
-  const std::string about = note("forward was called before with another X; nothing of that call may be left");
-  attention.forward(-2 * X);
-  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output"))) << about;
-  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights"))) << about;
-  attention.forward(X.slices(0, 0));
-  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"B", 1}})) << about;
+  expect_starts_afresh(attention, golden);
 }
 
-TEST(SelfAttentionV2, LeavesItsFieldsAsTheyWere) {
+TEST(SelfAttentionV2, LeavesItsFields) {
   SelfAttentionV2 attention(4);
-  const SelfAttentionV2 before = attention;
-  attention.forward(arma::cube(5, 4, 2, arma::fill::randn));
-  EXPECT_THAT(attention.proj.weight, IsNear(before.proj.weight, {"in", "out"}));
-  EXPECT_TRUE(arma::approx_equal(attention.proj.bias, before.proj.bias, "absdiff", 0))
-      << diagnosis_mark << line("value", "forward changed proj.bias");
+  const Projections before = {{"proj", attention.proj}};
+  attention.forward(normal(5, 4, 2));
+  expect_unchanged(before, {{"proj", attention.proj}});
 }
 
-TEST(SelfAttentionV2, LeavesTheRandomGeneratorToTheCaller) {
-  const SelfAttentionV2 first(4);
-  const SelfAttentionV2 second(4);
-  EXPECT_FALSE(arma::approx_equal(first.proj.weight, second.proj.weight, "absdiff", 1e-12))
-      << diagnosis_mark << line("value", "two new layers have the same weight")
-      << note("the constructor seeds the generator itself; leave that to the caller");
+TEST(SelfAttentionV2, LeavesSeedingToTheCaller) {
+  expect_leaves_seeding_to_the_caller("the constructor", [] { return SelfAttentionV2(4).proj.weight; });
 }
 
-TEST(SelfAttentionV2, StandsScoresFarFromZero) {
+TEST(SelfAttentionV2, AcceptsExtremeScores) {
   const GoldenCase golden = load_golden("far_from_zero");
   SelfAttentionV2 attention = layer_from(golden);
   EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
@@ -184,25 +158,24 @@ TEST(Fuse, PutsTheThreeWeightsSideBySide) {
 TEST(Fuse, AddsNothing) {
   const SelfAttentionV2 fused = fuse(SelfAttentionV1(4));
   ASSERT_THAT(arma::mat(fused.proj.bias), HasShape({{"1", 1}, {"3E", 12}}));
-  EXPECT_TRUE(arma::all(fused.proj.bias == 0))
-      << diagnosis_mark << line("value", "fused.proj.bias is not all zeros") << likely_mistake("fuse_random_bias");
+  EXPECT_HOLDS(arma::all(fused.proj.bias == 0), "fused.proj.bias is not all zeros")
+      << likely_mistake("fuse_random_bias");
 }
 
-TEST(Fuse, LeavesTheSeparateLayerAsItWas) {
-  const GoldenCase golden = load_golden("fuse");
-  const SelfAttentionV1 separate = separate_layer_from(golden);
-  fuse(separate);
-  EXPECT_THAT(separate.query_proj.weight, IsNear(golden.linear("query_proj").weight, {"in", "out"}));
-  EXPECT_THAT(separate.key_proj.weight, IsNear(golden.linear("key_proj").weight, {"in", "out"}));
-  EXPECT_THAT(separate.value_proj.weight, IsNear(golden.linear("value_proj").weight, {"in", "out"}));
+TEST(Fuse, LeavesItsArguments) {
+  const SelfAttentionV1 separate = separate_layer_from(load_golden("fuse"));
+  expect_leaves_its_arguments("fuse",
+                              {{"query_proj.weight", separate.query_proj.weight},
+                               {"key_proj.weight", separate.key_proj.weight},
+                               {"value_proj.weight", separate.value_proj.weight}},
+                              [&] { fuse(separate); });
 }
 
 TEST(Fuse, WorksForEveryWidth) {
   for (const arma::uword dim : {1U, 3U, 6U}) {
     SelfAttentionV1 separate(dim);
     SelfAttentionV2 fused = fuse(separate);
-    EXPECT_TRUE(fused.attention_weights().is_empty())
-        << diagnosis_mark << line("value", "attention_weights() is not empty before the first forward");
+    EXPECT_HOLDS(fused.attention_weights().is_empty(), "attention_weights() is not empty before the first forward");
     const arma::cube X(5, dim, 2, arma::fill::randn);
     EXPECT_THAT(fused.forward(X), IsNear(separate.forward(X), {"L", "E", "B"}));
   }
@@ -222,15 +195,7 @@ TEST(SelfAttentionV2, RejectsAWidthOfZero) {
 
 TEST(SelfAttentionV2, RejectsAnInputOfTheWrongShape) {
   SelfAttentionV2 attention(4);
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 3 x 2", "4"}),
-                      [&] { attention.forward(arma::cube(5, 3, 2, arma::fill::zeros)); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 12 x 2", "4"}),
-                      [&] { attention.forward(arma::cube(5, 12, 2, arma::fill::zeros)); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 1 x 2", "4"}),
-                      [&] { attention.forward(arma::cube(5, 1, 2, arma::fill::zeros)); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 0 x 0"}), [&] { attention.forward(arma::cube()); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 4 x 2"}), [&] { attention.forward(arma::cube(0, 4, 2)); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 4 x 0"}), [&] { attention.forward(arma::cube(5, 4, 0)); });
+  expect_rejects_inputs(attention, 4);
 }
 
 // ---------------------------------------------------------------------------------------------------------- speed

@@ -633,7 +633,7 @@ TEST(Compose, TakesLayersWithAndWithoutBias) {
       EXPECT_THAT(compose(first, second)(x), IsNear(wanted, {"L", "out", "B"}))
           << note(std::string("the first layer is ") + (first_bias ? "with" : "without") + " bias, the second " +
                   (second_bias ? "with" : "without"));
-      EXPECT_HOLDS(compose(first, second).bias.is_empty() == !first_bias && !second_bias,
+      EXPECT_HOLDS(compose(first, second).bias.is_empty() == (!first_bias && !second_bias),
                    first_bias || second_bias ? "the bias is empty" : "the result has a bias, and neither layer has one")
           << (first_bias || second_bias ? "" : likely_mistake("compose_bias_of_zeros"));
     }
