@@ -100,6 +100,14 @@ Attended naive_multi_head(const Projections& projections, uword num_heads, const
 
 // ---------------------------------------------------------------------------------------------------- a new layer
 
+void expect_four_projections_with_bias(const Projections& projections, uword embed_dim, const std::string& likely) {
+  for (const auto& [name, layer] : projections) {
+    EXPECT_THAT(layer.weight, HasShape({{"E (in)", embed_dim}, {"E (out)", embed_dim}})) << note("this is " + name);
+    ASSERT_HOLDS(!layer.bias.is_empty(), name + " has no bias") << likely;
+    EXPECT_THAT(arma::mat(layer.bias), HasShape({{"1", 1}, {"E (out)", embed_dim}})) << note("this is " + name);
+  }
+}
+
 void expect_drawn_as_linear_draws(const Projections& projections, bool with_bias) {
   for (const auto& [name, layer] : projections) {
     const double bound = 1 / std::sqrt(static_cast<double>(layer.weight.n_rows));
@@ -245,6 +253,19 @@ void expect_drops_anew(const SelfAttention& attention, const arma::cube& X) {
       << note("call dropout(...) on the weights in forward; do not seed, and do not keep a mask");
   EXPECT_HOLDS(arma::any(arma::vectorise(first) == 0) && arma::any(arma::vectorise(first) != 0),
                "in training, with p = 0.5, no weight was dropped, or every one");
+}
+
+void expect_keeps_the_weights_after_dropout(const SelfAttention& attention, Dropout& dropout, uword embed_dim,
+                                            uword num_heads) {
+  constexpr uword L = 5, B = 2;
+  dropout.inject(ones(L, L, num_heads * B));
+  Mask first_key_only(L, L, 1, arma::fill::zeros);
+  first_key_only.slice(0).col(0).ones();
+  attention.forward(normal(L, embed_dim, B), first_key_only);
+  arma::cube wanted = zeros(L, L, num_heads * B);
+  wanted.each_slice([](arma::mat& slice) { slice.col(0).fill(1 / 0.9); });
+  EXPECT_THAT(attention.attention_weights(), IsNear(wanted, weights_axes(num_heads)))
+      << note("one key may be attended to, and dropout keeps it: its weight is 1 / (1 - 0.1), which reads 1.1111");
 }
 
 void expect_starts_afresh(const SelfAttention& attention, const GoldenCase& golden) {

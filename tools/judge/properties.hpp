@@ -105,6 +105,10 @@ class RejectsOrNames {
 
 // ---------------------------------------------------------------------------------------------------- a new layer
 
+/// HasFourProjectionsWithBias: E x E each, with a bias of E. `likely` is named when a bias is missing.
+void expect_four_projections_with_bias(const Projections& projections, arma::uword embed_dim,
+                                       const std::string& likely);
+
 /// KeepsWhatLinearDraws: weight and bias are within 1/sqrt(in), and spread as uniform numbers are. About 50 inputs or
 /// more; `with_bias` says whether there must be biases.
 void expect_drawn_as_linear_draws(const Projections& projections, bool with_bias = true);
@@ -148,6 +152,10 @@ void expect_takes_any_number_but_zero(const SelfAttention& attention, const arma
 
 /// DropsAnewAtEveryCall: of a layer that is training, with p = 0.5.
 void expect_drops_anew(const SelfAttention& attention, const arma::cube& X);
+
+/// KeepsTheWeightsAfterDropout: of a layer whose dropout has p = 0.1.
+void expect_keeps_the_weights_after_dropout(const SelfAttention& attention, Dropout& dropout, arma::uword embed_dim,
+                                            arma::uword num_heads = 1);
 
 /// StartsAfresh: there are no weights before the first call, and nothing of an earlier call is left in a later one. A
 /// new layer, and its golden case.
