@@ -3,16 +3,17 @@
 
 #include <armadillo>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "attn/dropout.hpp"
 #include "attn/self_attention_v3.hpp"
+#include "judge/draw.hpp"
 #include "judge/golden.hpp"
 #include "judge/matchers.hpp"
 #include "judge/oracles.hpp"
+#include "judge/properties.hpp"
 #include "judge/speed.hpp"
 
 namespace attn::judge {
@@ -42,18 +43,6 @@ bool same(const arma::cube& a, const arma::cube& b) {
   return arma::size(a) == arma::size(b) && arma::accu(a != b) == 0;
 }
 
-/// Whether the call throws nothing.
-bool accepted(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const NotWritten&) {
-    throw;
-  } catch (const std::exception&) {
-    return false;
-  }
-  return true;
-}
-
 // -------------------------------------------------------------------------------------------- the constructor, 04.1
 
 TEST(DropoutConstructor, RemembersItsProbability) {
@@ -65,27 +54,24 @@ TEST(DropoutConstructor, RemembersItsProbability) {
   }
 }
 
-TEST(DropoutConstructor, RejectsWhatIsNoProbabilityBelowOne) {
-  EXPECT_HOLDS(!(accepted([] { Dropout(-0.1); }) && accepted([] { Dropout(1.5); })),
+TEST(DropoutConstructor, RejectsAnImpossibleProbability) {
+  EXPECT_HOLDS(!refusal([] { Dropout(-0.1); }).empty() || !refusal([] { Dropout(1.5); }).empty(),
                "Dropout(-0.1) and Dropout(1.5) are made without complaint")
       << likely_mistake("p_not_checked");
-  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"-0.1"}), [] { Dropout(-0.1); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1.5"}), [] { Dropout(1.5); });
+  expect_rejects_impossible_probabilities([](double p) { Dropout dropout(p); });
   EXPECT_PRED_FORMAT1(RejectsArgument("p", {}), [] { Dropout(-1e-9); });
   EXPECT_PRED_FORMAT1(RejectsArgument("p", {"inf"}), [] { Dropout dropout(infinity); });
   EXPECT_PRED_FORMAT1(RejectsArgument("p", {"inf"}), [] { Dropout(-infinity); });
 }
 
 TEST(DropoutConstructor, RejectsAProbabilityOfOne) {
-  EXPECT_HOLDS(!accepted([] { Dropout(1.0); }), "Dropout(1.0) is made without complaint")
-      << likely_mistake("one_accepted");
-  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1"}), [] { Dropout(1.0); });
+  EXPECT_PRED_FORMAT1(RejectsOrNames(RejectsArgument("p", {"1"}), likely_mistake("one_accepted")),
+                      [] { Dropout(1.0); });
 }
 
 TEST(DropoutConstructor, RejectsNaN) {
-  EXPECT_HOLDS(!accepted([] { Dropout dropout(nan); }), "Dropout(NaN) is made without complaint")
-      << likely_mistake("nan_accepted");
-  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"nan"}), [] { Dropout dropout(nan); });
+  EXPECT_PRED_FORMAT1(RejectsOrNames(RejectsArgument("p", {"nan"}), likely_mistake("nan_accepted")),
+                      [] { Dropout dropout(nan); });
 }
 
 // ------------------------------------------------------------------------------------------ with a given mask, 04.2
@@ -135,7 +121,7 @@ TEST(DropoutApply, MakesZerosOfAllWhereNoneIsKept) {
   EXPECT_THAT(Dropout::apply(x, Mask(4, 3, 2, arma::fill::zeros), 0.3), IsNear(arma::cube(4, 3, 2, arma::fill::zeros)));
 }
 
-TEST(DropoutApply, TakesEveryNumberButZeroAsKept) {
+TEST(DropoutApply, TakesAnyNumberButZeroAsKept) {
   const GoldenCase golden = load_golden("dropout");
   const arma::cube x = golden.cube("x");
   const double p = golden.rowvec("p")(0);
@@ -152,9 +138,9 @@ TEST(DropoutApply, RejectsAMaskOfAnotherSize) {
   const auto apply = [&](arma::uword rows, arma::uword cols, arma::uword slices) {
     Dropout::apply(x, Mask(rows, cols, slices, arma::fill::zeros), 0.3);
   };
-  EXPECT_HOLDS(!accepted([&] { apply(4, 3, 1); }), "a keep of 4 x 3 x 1 is accepted for an x of 4 x 3 x 2")
-      << likely_mistake("keep_not_checked");
-  EXPECT_PRED_FORMAT1(RejectsArgument("keep", {"4 x 3 x 1", "4 x 3 x 2"}), [&] { apply(4, 3, 1); });
+  EXPECT_PRED_FORMAT1(
+      RejectsOrNames(RejectsArgument("keep", {"4 x 3 x 1", "4 x 3 x 2"}), likely_mistake("keep_not_checked")),
+      [&] { apply(4, 3, 1); });
   EXPECT_PRED_FORMAT1(RejectsArgument("keep", {"4 x 3 x 5", "4 x 3 x 2"}), [&] { apply(4, 3, 5); });
   EXPECT_PRED_FORMAT1(RejectsArgument("keep", {"4 x 1 x 2", "4 x 3 x 2"}), [&] { apply(4, 1, 2); });
   EXPECT_PRED_FORMAT1(RejectsArgument("keep", {"1 x 3 x 2", "4 x 3 x 2"}), [&] { apply(1, 3, 2); });
@@ -163,18 +149,14 @@ TEST(DropoutApply, RejectsAMaskOfAnotherSize) {
   EXPECT_PRED_FORMAT1(RejectsArgument("keep", {"0 x 0 x 0", "4 x 3 x 2"}), [&] { apply(0, 0, 0); });
 }
 
-TEST(DropoutApply, RejectsWhatIsNoProbabilityBelowOne) {
-  const arma::cube x(4, 3, 2, arma::fill::randn);
-  const Mask keep(4, 3, 2, arma::fill::ones);
-  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"-0.1"}), [&] { Dropout::apply(x, keep, -0.1); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1.5"}), [&] { Dropout::apply(x, keep, 1.5); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1"}), [&] { Dropout::apply(x, keep, 1.0); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"nan"}), [&] { Dropout::apply(x, keep, nan); });
+TEST(DropoutApply, RejectsAnImpossibleProbability) {
+  const arma::cube x = normal(4, 3, 2);
+  expect_rejects_impossible_probabilities([&](double p) { Dropout::apply(x, ones(4, 3, 2), p); });
 }
 
 // ------------------------------------------------------------------------------------------- drawing a mask, 04.3
 
-TEST(DropoutDraw, GivesAMaskOfTheWantedSize) {
+TEST(DropoutDraw, GivesAMaskOfTheGivenSize) {
   EXPECT_THAT(arma::conv_to<arma::cube>::from(Dropout::draw(4, 3, 2, 0.5)),
               HasShape({{"rows", 4}, {"cols", 3}, {"slices", 2}}));
 }
@@ -193,21 +175,10 @@ TEST(DropoutDraw, DrawsAnewAtEveryCall) {
       << note("is the mask kept in a static variable, or the generator seeded?");
 }
 
-TEST(DropoutDraw, LeavesTheRandomGeneratorToTheCaller) {
-  const auto next_number_after_drawing = [](arma::arma_rng::seed_type seed) {
-    arma::arma_rng::set_seed(seed);
-    Dropout::draw(4, 3, 2, 0.5);
-    return arma::randu();
-  };
-  EXPECT_HOLDS(next_number_after_drawing(1) != next_number_after_drawing(2),
-               "whatever seed the caller sets, the same numbers follow a call of draw")
-      << likely_mistake("generator_seeded");
-  arma::arma_rng::set_seed(9);
-  const Mask first = Dropout::draw(40, 30, 20, 0.5);
-  arma::arma_rng::set_seed(9);
-  EXPECT_HOLDS(same(first, Dropout::draw(40, 30, 20, 0.5)),
-               "the caller set the same seed twice, and got two different masks")
-      << note("draw from Armadillo's generator, such as arma::randu, and do not seed it");
+TEST(DropoutDraw, LeavesSeedingToTheCaller) {
+  expect_leaves_seeding_to_the_caller(
+      "draw", [] { return arma::conv_to<arma::mat>::from(Dropout::draw(40, 30, 1, 0.5).slice(0)); },
+      likely_mistake("generator_seeded"));
 }
 
 TEST(DropoutDraw, DrawsEveryNumberOnItsOwn) {
@@ -260,11 +231,8 @@ TEST(DropoutDraw, GivesEveryPlaceTheSameChance) {
   }
 }
 
-TEST(DropoutDraw, RejectsWhatIsNoProbabilityBelowOne) {
-  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"-0.1"}), [] { Dropout::draw(4, 3, 2, -0.1); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1.5"}), [] { Dropout::draw(4, 3, 2, 1.5); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1"}), [] { Dropout::draw(4, 3, 2, 1.0); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"nan"}), [] { Dropout::draw(4, 3, 2, nan); });
+TEST(DropoutDraw, RejectsAnImpossibleProbability) {
+  expect_rejects_impossible_probabilities([](double p) { Dropout::draw(4, 3, 2, p); });
 }
 
 // -------------------------------------------------------------------------------- training and evaluation, 04.4
@@ -343,7 +311,7 @@ TEST(Dropout, KeepsTheMean) {
       << (not_scaled ? likely_mistake("dropout_not_scaled") : "");
 }
 
-TEST(Dropout, DrawsANewMaskAtEveryCall) {
+TEST(Dropout, DrawsAnewAtEveryCall) {
   arma::arma_rng::set_seed(13);
   Dropout dropout(0.5);
   const arma::cube x(6, 5, 4, arma::fill::ones);
@@ -431,9 +399,15 @@ SelfAttentionV3 layer_from(const GoldenCase& golden) {
   return attention;
 }
 
-Mask random_mask(arma::uword rows, arma::uword cols, arma::uword slices) {
-  const arma::cube chance(rows, cols, slices, arma::fill::randu);
-  return chance > 0.4;
+Projections linears_of(const SelfAttentionV3& attention) {
+  return {{"proj", attention.proj}, {"output_proj", attention.output_proj}};
+}
+
+/// The projections of queries, keys, values and output.
+Projections four_of(const SelfAttentionV3& attention) {
+  Projections four = thirds_of("proj", attention.proj);
+  four.emplace_back("output_proj", attention.output_proj);
+  return four;
 }
 
 /// (B x S) -> (S x S x B): which keys are there at all, the same for every query.
@@ -470,18 +444,12 @@ TEST(SelfAttentionV3, HandsItsProbabilityToDropout) {
   EXPECT_HOLDS(SelfAttentionV3(4).dropout.p() == Dropout(0.1).p(), "dropout.p() is not 0.1 when nothing is said");
 }
 
-TEST(SelfAttentionV3, KeepsWhatLinearDraws) {
-  const SelfAttentionV3 attention(50);
-  const arma::mat proj_bias = attention.proj.bias;
-  const arma::mat output_bias = attention.output_proj.bias;
-  for (const arma::mat& part : {attention.proj.weight, proj_bias, attention.output_proj.weight, output_bias}) {
-    EXPECT_HOLDS(arma::abs(part).max() <= 1 / std::sqrt(50.0) && arma::stddev(arma::vectorise(part)) > 0.06,
-                 "a weight or a bias is not as Linear draws it")
-        << note("construct two Linear of the right sizes, and leave their weights and biases alone");
-  }
-  EXPECT_HOLDS(!arma::approx_equal(attention.proj.weight, SelfAttentionV3(50).proj.weight, "absdiff", 1e-12),
-               "two new layers have the same weight")
-      << note("the constructor seeds the generator itself; leave that to the caller");
+TEST(SelfAttentionV3, KeepsWhatLinearDraws) { expect_drawn_as_linear_draws(four_of(SelfAttentionV3(50))); }
+
+TEST(SelfAttentionV3, DrawsEachProjectionAnew) { expect_draws_each_projection_anew(four_of(SelfAttentionV3(50))); }
+
+TEST(SelfAttentionV3, LeavesSeedingToTheCaller) {
+  expect_leaves_seeding_to_the_caller("the constructor", [] { return SelfAttentionV3(50).proj.weight; });
 }
 
 // --------------------------------------------------------------------------------------------- forward, 04.6
@@ -571,7 +539,7 @@ TEST(SelfAttentionV3, EqualsPyTorchWithAMaskForEachSequence) {
   EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("eval_weights"))) << about;
 }
 
-TEST(SelfAttentionV3, EqualsPyTorchWithAMaskSharedByTheBatch) {
+TEST(SelfAttentionV3, EqualsPyTorchWithASharedMask) {
   const GoldenCase golden = load_golden("causal");
   SelfAttentionV3 attention = layer_from(golden);
   EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask")), Matches(golden.expected("output")));
@@ -581,7 +549,7 @@ TEST(SelfAttentionV3, EqualsPyTorchWithAMaskSharedByTheBatch) {
       << note("in evaluation");
 }
 
-TEST(SelfAttentionV3, GivesTheBiasToAQueryThatMayAttendToNobody) {
+TEST(SelfAttentionV3, GivesTheBiasToAQueryWithoutKeys) {
   const GoldenCase golden = load_golden("batch");
   SelfAttentionV3 attention = layer_from(golden);
   Mask mask(5, 5, 2, arma::fill::ones);
@@ -593,23 +561,17 @@ TEST(SelfAttentionV3, GivesTheBiasToAQueryThatMayAttendToNobody) {
   EXPECT_THAT(arma::mat(output.slice(0)), IsNear(arma::repmat(attention.output_proj.bias, 5, 1), {"L", "E"})) << about;
 }
 
-TEST(SelfAttentionV3, ReadsOnePointOneOneWhenOneKeyIsLeft) {
+TEST(SelfAttentionV3, KeepsTheWeightsAfterDropout) {
   SelfAttentionV3 attention(4, 0.1);
-  attention.dropout.inject(Mask(5, 5, 2, arma::fill::ones));
-  Mask only_the_first_key(5, 5, 1, arma::fill::zeros);
-  only_the_first_key.slice(0).col(0).ones();
-  attention.forward(arma::cube(5, 4, 2, arma::fill::randn), only_the_first_key);
-  arma::cube wanted(5, 5, 2, arma::fill::zeros);
-  wanted.each_slice([](arma::mat& slice) { slice.col(0).fill(1 / 0.9); });
-  EXPECT_THAT(attention.attention_weights(), IsNear(wanted, {"L", "L", "B"}))
-      << note("one key is left: its weight is 1, and 1 / (1 - 0.1) = 1.1111 after dropout, which kept it");
+  expect_keeps_the_weights_after_dropout(attention, attention.dropout, 4);
 }
 
-TEST(SelfAttentionV3, TakesEveryNumberButZeroAsAllowed) {
+TEST(SelfAttentionV3, TakesAnyNumberButZeroAsAllowed) {
   const GoldenCase golden = load_golden("masked");
   SelfAttentionV3 attention = layer_from(golden);
+  expect_takes_any_number_but_zero(attention, golden.cube("X"), golden.mask("mask"));
   EXPECT_THAT(attention.forward(golden.cube("X"), 3 * golden.mask("mask")), Matches(golden.expected("output")))
-      << note("the mask holds 3 in place of 1 here, which means the same");
+      << note("the mask holds 3 instead of 1 here, which means the same");
 }
 
 // ------------------------------------------- the layers of the documents that the course grew from (docs/sources.md)
@@ -646,20 +608,11 @@ TEST(SelfAttentionV3, EqualsSelfAttV3WithTheScaleItForgot) {
 
 // ------------------------------------------------------------------------------------------------ properties
 
-TEST(SelfAttentionV3, FollowsTheTokensWhenTheyArePermuted) {
+TEST(SelfAttentionV3, FollowsPermutedTokens) {
   const GoldenCase golden = load_golden("batch");
   SelfAttentionV3 attention = layer_from(golden);
   attention.dropout.eval();
-  const arma::cube X = golden.cube("X");
-  const arma::uvec order = {2, 0, 4, 3, 1};
-  arma::cube permuted_X = X;
-  arma::cube permuted_output = attention.forward(X);
-  for (arma::uword b = 0; b < X.n_slices; ++b) {
-    permuted_X.slice(b) = arma::mat(X.slice(b)).rows(order);
-    permuted_output.slice(b) = arma::mat(permuted_output.slice(b)).rows(order);
-  }
-  EXPECT_THAT(attention.forward(permuted_X), IsNear(permuted_output, {"L", "E", "B"}))
-      << note("attention knows no order: permuted tokens must give the same rows, permuted");
+  expect_follows_permuted_tokens(attention, golden.cube("X"));
 }
 
 TEST(SelfAttentionV3, HidesABlockedTokenFromTheOthers) {
@@ -671,18 +624,13 @@ TEST(SelfAttentionV3, HidesABlockedTokenFromTheOthers) {
   const arma::cube before = attention.forward(X, mask);
   X.row(4) += 1000;
   EXPECT_THAT(arma::cube(attention.forward(X, mask).rows(0, 3)), IsNear(arma::cube(before.rows(0, 3)), {"L", "E", "B"}))
-      << note("token 4 was changed, and nobody may attend to it: rows 0 to 3 must stay what they were");
+      << note("token 4 was changed, and no query may attend to it: rows 0 to 3 must stay what they were");
 }
 
-TEST(SelfAttentionV3, HidesTheFutureBehindACausalMask) {
+TEST(SelfAttentionV3, BlocksTheFuture) {
   const GoldenCase golden = load_golden("causal");
   SelfAttentionV3 attention = layer_from(golden);
-  arma::cube X = golden.cube("X");
-  const arma::cube before = attention.forward(X, golden.mask("mask"));
-  X.rows(3, 4) *= -7;
-  const arma::cube after = attention.forward(X, golden.mask("mask"));
-  EXPECT_THAT(arma::cube(after.rows(0, 2)), IsNear(arma::cube(before.rows(0, 2)), {"L", "E", "B"}))
-      << note("tokens 3 and 4 were changed: with a causal mask rows 0 to 2 must stay what they were");
+  expect_blocks_the_future(attention, golden.cube("X"));
 }
 
 TEST(SelfAttentionV3, IsTheSameInTrainingAndEvaluationForAProbabilityOfZero) {
@@ -693,18 +641,17 @@ TEST(SelfAttentionV3, IsTheSameInTrainingAndEvaluationForAProbabilityOfZero) {
   EXPECT_THAT(training, IsNear(attention.forward(X), {"L", "E", "B"}));
 }
 
-TEST(SelfAttentionV3, KeepsTheSequencesOfABatchApart) {
+TEST(SelfAttentionV3, KeepsTheBatchApart) {
   const GoldenCase golden = load_golden("masked");
   SelfAttentionV3 attention = layer_from(golden);
   const arma::cube X = golden.cube("X");
-  const Mask mask = golden.mask("mask");
-  const arma::cube together = attention.forward(X, mask);
-  for (arma::uword b = 0; b < X.n_slices; ++b) {
-    attention.dropout.inject(golden.mask("keep").slices(b, b));
-    const arma::cube alone = attention.forward(X.slices(b, b), mask.slices(b, b));
-    EXPECT_THAT(arma::cube(together.slices(b, b)), IsNear(alone, {"L", "E", "B"})) << note(
-        "this is sequence " + std::to_string(b) + " of the batch; alone, the same sequence gives what is wanted");
-  }
+  const Mask mask = golden.mask("mask"), keep = golden.mask("keep");
+  expect_keeps_apart("sequence", X.n_slices, attention.forward(X, mask), [&](arma::uword b) {
+    attention.dropout.inject(keep.slices(b, b));
+    return attention.forward(X.slices(b, b), mask.slices(b, b));
+  });
+  attention.dropout.eval();
+  expect_keeps_the_batch_apart(attention, X, mask);
 }
 
 TEST(SelfAttentionV3, DrawsOneMaskForAllSequences) {
@@ -732,25 +679,18 @@ TEST(SelfAttentionV3, EqualsTheDefinitionForOtherSizes) {
     const arma::uword L = X.n_rows;
     const arma::uword dim = X.n_cols;
     SelfAttentionV3 attention(dim, 0.25);
-    const arma::cube QKV = naive_linear(X, attention.proj.weight, attention.proj.bias);
-    const arma::cube Q = QKV.cols(0, dim - 1);
-    const arma::cube K = QKV.cols(dim, 2 * dim - 1);
-    const arma::cube V = QKV.cols(2 * dim, 3 * dim - 1);
     for (const Mask& mask : {Mask(), random_mask(L, L, 1), random_mask(L, L, X.n_slices)}) {
       const Mask keep = random_mask(L, L, X.n_slices);
       attention.dropout.inject(keep);
-      arma::cube weights = naive_attention_weights(Q, K, mask);
-      for (arma::uword i = 0; i < weights.n_elem; ++i) weights(i) = keep(i) != 0 ? weights(i) / 0.75 : 0;
-      const arma::cube output =
-          naive_linear(naive_mix(weights, V), attention.output_proj.weight, attention.output_proj.bias);
+      const Attended wanted = naive_multi_head(four_of(attention), 1, X, X, X, mask, keep, 0.25);
       const std::string about = note(mask.is_empty() ? "no mask" : "the mask is " + shape_text(mask));
-      EXPECT_THAT(attention.forward(X, mask), IsNear(output, {"L", "E", "B"})) << about;
-      EXPECT_THAT(attention.attention_weights(), IsNear(weights, {"L", "L", "B"})) << about;
+      EXPECT_THAT(attention.forward(X, mask), IsNear(wanted.output, {"L", "E", "B"})) << about;
+      EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, {"L", "L", "B"})) << about;
     }
   }
 }
 
-TEST(SelfAttentionV3, StartsAfreshAtEveryCall) {
+TEST(SelfAttentionV3, StartsAfresh) {
   const GoldenCase golden = load_golden("masked");
   SelfAttentionV3 attention = layer_from(golden);
   const arma::cube X = golden.cube("X");
@@ -770,40 +710,26 @@ TEST(SelfAttentionV3, StartsAfreshAtEveryCall) {
   EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"B", 1}})) << about;
 }
 
-TEST(SelfAttentionV3, LeavesItsFieldsAsTheyWere) {
+TEST(SelfAttentionV3, LeavesItsFields) {
   for (const bool training : {true, false}) {
     SelfAttentionV3 attention(4, 0.3);
     if (!training) attention.dropout.eval();
-    const SelfAttentionV3 before = attention;
+    const Projections before = linears_of(attention);
     attention.forward(arma::cube(5, 4, 2, arma::fill::randn), Mask(5, 5, 1, arma::fill::ones));
-    EXPECT_THAT(attention.proj.weight, IsNear(before.proj.weight, {"in", "out"}));
-    EXPECT_THAT(attention.output_proj.weight, IsNear(before.output_proj.weight, {"in", "out"}));
-    EXPECT_HOLDS(arma::approx_equal(attention.proj.bias, before.proj.bias, "absdiff", 0) &&
-                     arma::approx_equal(attention.output_proj.bias, before.output_proj.bias, "absdiff", 0),
-                 "forward changed a bias");
+    expect_unchanged(before, linears_of(attention));
     EXPECT_HOLDS(attention.dropout.training() == training && attention.dropout.p() == 0.3,
                  "forward changed dropout: training or evaluation, or p");
   }
 }
 
-TEST(SelfAttentionV3, DoesNotHideANaN) {
+TEST(SelfAttentionV3, PassesOnANaN) {
   SelfAttentionV3 attention(3, 0.25);
   attention.dropout.eval();
-  arma::cube X(5, 3, 2, arma::fill::randn);
-  X(2, 1, 0) = nan;
-  const arma::cube QKV = naive_linear(X, attention.proj.weight, attention.proj.bias);
-  const arma::cube output = attention.forward(X);
-  const std::string about =
-      note("token 2 of sequence 0 holds NaN: every query of that sequence gets NaN, no other one");
-  const arma::cube weights = naive_attention_weights(QKV.cols(0, 2), QKV.cols(3, 5));
-  EXPECT_THAT(attention.attention_weights(), IsNear(weights, {"L", "L", "B"}))
-      << about << (hides_nan(attention.attention_weights(), weights) ? likely_mistake("nan_hidden") : "");
-  EXPECT_HOLDS(output.slice(0).has_nan() && !output.slice(1).has_nan(),
-               "the output of sequence 0 holds no NaN, or that of sequence 1 does")
-      << about;
+  expect_passes_on_a_nan(attention, normal(5, 3, 2),
+                         [&](const arma::cube& X) { return naive_multi_head(four_of(attention), 1, X, X, X); });
 }
 
-TEST(SelfAttentionV3, StandsScoresFarFromZero) {
+TEST(SelfAttentionV3, AcceptsExtremeScores) {
   const GoldenCase golden = load_golden("far_from_zero");
   SelfAttentionV3 attention = layer_from(golden);
   EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
@@ -815,42 +741,23 @@ TEST(SelfAttentionV3, RejectsAWidthOfZero) {
   EXPECT_PRED_FORMAT1(RejectsArgument("dim", {"0"}), [] { SelfAttentionV3(0); });
 }
 
-TEST(SelfAttentionV3, RejectsWhatIsNoProbabilityBelowOne) {
-  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1"}), [] { SelfAttentionV3(4, 1.0); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"-0.1"}), [] { SelfAttentionV3(4, -0.1); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"nan"}), [] { SelfAttentionV3(4, nan); });
+TEST(SelfAttentionV3, RejectsAnImpossibleProbability) {
+  expect_rejects_impossible_probabilities([](double p) { SelfAttentionV3(4, p); });
 }
 
 TEST(SelfAttentionV3, RejectsAnInputOfTheWrongShape) {
   SelfAttentionV3 attention(4);
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 3 x 2", "4"}),
-                      [&] { attention.forward(arma::cube(5, 3, 2, arma::fill::zeros)); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 12 x 2", "4"}),
-                      [&] { attention.forward(arma::cube(5, 12, 2, arma::fill::zeros)); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 1 x 2", "4"}),
-                      [&] { attention.forward(arma::cube(5, 1, 2, arma::fill::zeros)); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 0 x 0"}), [&] { attention.forward(arma::cube()); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 4 x 2"}), [&] { attention.forward(arma::cube(0, 4, 2)); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 4 x 0"}), [&] { attention.forward(arma::cube(5, 4, 0)); });
+  expect_rejects_inputs(attention, 4);
 }
 
 TEST(SelfAttentionV3, RejectsAMaskOfTheWrongShape) {
   SelfAttentionV3 attention(3);
-  const arma::cube X(5, 3, 4, arma::fill::randn);
-  const auto forward = [&](arma::uword rows, arma::uword cols, arma::uword slices) {
-    attention.forward(X, Mask(rows, cols, slices, arma::fill::ones));
-  };
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 5 x 2", "5 x 5 x 4"}), [&] { forward(5, 5, 2); }) << note(
-      "two masks for four sequences: masked_fill would share each between two, but a mask of this layer is for "
-      "all sequences or for one");
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 5 x 3", "5 x 5 x 4"}), [&] { forward(5, 5, 3); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 5 x 8", "5 x 5 x 4"}), [&] { forward(5, 5, 8); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 6 x 4", "5 x 5 x 4"}), [&] { forward(5, 6, 4); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"6 x 5 x 4", "5 x 5 x 4"}), [&] { forward(6, 5, 4); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 1 x 4", "5 x 5 x 4"}), [&] { forward(5, 1, 4); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"1 x 5 x 4", "5 x 5 x 4"}), [&] { forward(1, 5, 4); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 3 x 4", "5 x 5 x 4"}), [&] { forward(5, 3, 4); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"4 x 5 x 1", "5 x 5"}), [&] { forward(4, 5, 1); });
+  const arma::cube X = normal(5, 3, 4);
+  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 5 x 2", "5 x 5 x 4"}), [&] { attention.forward(X, ones(5, 5, 2)); })
+      << note(
+             "two masks for four sequences: masked_fill would share each between two, but a mask of this layer is for "
+             "all sequences or for one");
+  expect_rejects_masks(attention, X);
 }
 
 // ------------------------------------------------------------------------------------------------------------- speed

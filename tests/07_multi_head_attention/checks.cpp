@@ -3,11 +3,8 @@
 
 #include <armadillo>
 #include <cmath>
-#include <functional>
-#include <limits>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "attn/heads.hpp"
@@ -15,9 +12,11 @@
 #include "attn/multi_head_attention.hpp"
 #include "attn/todo.hpp"
 #include "judge/allocation.hpp"
+#include "judge/draw.hpp"
 #include "judge/golden.hpp"
 #include "judge/matchers.hpp"
 #include "judge/oracles.hpp"
+#include "judge/properties.hpp"
 #include "judge/speed.hpp"
 
 namespace attn::judge {
@@ -25,16 +24,9 @@ namespace {
 
 using arma::uword;
 
-const std::vector<std::pair<std::string, Linear MultiHeadAttention::*>> projections = {
-    {"query_proj", &MultiHeadAttention::query_proj},
-    {"key_proj", &MultiHeadAttention::key_proj},
-    {"value_proj", &MultiHeadAttention::value_proj},
-    {"output_proj", &MultiHeadAttention::output_proj},
-};
-
 MultiHeadAttention layer_from(const GoldenCase& golden, uword num_heads, double dropout_p = 0.1) {
-  MultiHeadAttention attention(golden.linear("query_proj").weight.n_rows, num_heads, dropout_p);
-  for (const auto& [name, proj] : projections) attention.*proj = golden.linear(name);
+  MultiHeadAttention attention =
+      with_projections(MultiHeadAttention(golden.linear("query_proj").weight.n_rows, num_heads, dropout_p), golden);
   attention.dropout.eval();
   return attention;
 }
@@ -57,32 +49,8 @@ arma::cube weights_of(MultiHeadAttention attention, const arma::cube& X, const M
 }
 
 /// The definition, one number at a time, with dropout's mask if there is one.
-struct Naive {
-  arma::cube weights;  // (L x L x H·B)
-  arma::cube output;   // (L x E x B)
-
-  Naive(const MultiHeadAttention& attention, const arma::cube& X, uword num_heads, const Mask& mask = {},
-        const Mask& keep = {}) {
-    const auto heads = [&](const Linear& proj) {
-      return naive_split_heads(naive_linear(X, proj.weight, proj.bias), num_heads);
-    };
-    weights = naive_attention_weights(heads(attention.query_proj), heads(attention.key_proj), mask);
-    if (!keep.is_empty()) weights = Dropout::apply(weights, keep, attention.dropout.p());
-    output = naive_linear(naive_merge_heads(naive_mix(weights, heads(attention.value_proj)), num_heads),
-                          attention.output_proj.weight, attention.output_proj.bias);
-  }
-};
-
-/// Whether a call is rejected in whatever way; code that is not written yet does not count.
-bool throws(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const NotWritten&) {
-    throw;
-  } catch (const std::exception&) {
-    return true;
-  }
-  return false;
+Attended naive(const MultiHeadAttention& attention, const arma::cube& X, const Mask& mask = {}, const Mask& keep = {}) {
+  return naive_multi_head(projections_of(attention), attention.num_heads(), X, X, X, mask, keep, attention.dropout.p());
 }
 
 const std::vector<std::string> output_axes = {"L", "E", "B"};
@@ -91,13 +59,8 @@ const std::vector<std::string> weights_axes = {"L (queries)", "L (keys)", "H·B"
 // ------------------------------------------------------------------------------------------------ the layer, 07.1
 
 TEST(MultiHeadAttention, HasFourProjectionsWithBias) {
-  const MultiHeadAttention attention(12, 3);
-  for (const auto& [name, proj] : projections) {
-    EXPECT_THAT((attention.*proj).weight, HasShape({{"E (in)", 12}, {"E (out)", 12}})) << note("this is " + name);
-    ASSERT_HOLDS(!(attention.*proj).bias.is_empty(), name + " has no bias")
-        << likely_mistake("projections_without_bias");
-    EXPECT_THAT(arma::mat((attention.*proj).bias), HasShape({{"1", 1}, {"E (out)", 12}})) << note("this is " + name);
-  }
+  expect_four_projections_with_bias(projections_of(MultiHeadAttention(12, 3)), 12,
+                                    likely_mistake("projections_without_bias"));
 }
 
 TEST(MultiHeadAttention, KnowsItsNumberOfHeads) {
@@ -105,36 +68,17 @@ TEST(MultiHeadAttention, KnowsItsNumberOfHeads) {
   EXPECT_HOLDS(MultiHeadAttention(6, 1).num_heads() == 1, "num_heads() is not the H that the constructor was given");
 }
 
-TEST(MultiHeadAttention, PassesTheProbabilityOnToItsDropout) {
-  const bool as_given = MultiHeadAttention(12, 3, 0.25).dropout.p() == 0.25;
-  EXPECT_HOLDS(as_given && MultiHeadAttention(12, 3).dropout.p() == 0.1,
-               "dropout.p() is not the dropout_p that the constructor was given (0.1 when it is left out)");
-  EXPECT_HOLDS(MultiHeadAttention(12, 3).dropout.training(),
-               "a new layer's dropout is not training; leave it as Dropout makes it");
+TEST(MultiHeadAttention, TakesTheDropoutItIsGiven) {
+  expect_new_dropout(MultiHeadAttention(12, 3, 0.25).dropout, 0.25);
+  expect_new_dropout(MultiHeadAttention(12, 3).dropout, 0.1);
 }
 
 TEST(MultiHeadAttention, KeepsWhatLinearDraws) {
-  const MultiHeadAttention attention(48, 3);
-  for (const auto& [name, proj] : projections) {
-    for (const arma::mat& drawn : {(attention.*proj).weight, arma::mat((attention.*proj).bias)}) {
-      const bool as_drawn = !drawn.is_empty() && arma::abs(drawn).max() <= 1 / std::sqrt(48.0) &&
-                            arma::stddev(arma::vectorise(drawn)) > 0.05;
-      EXPECT_HOLDS(as_drawn, name + " is not as Linear draws it")
-          << note("construct four Linear, and leave their weights and biases alone");
-    }
-  }
+  expect_drawn_as_linear_draws(projections_of(MultiHeadAttention(48, 3)));
 }
 
 TEST(MultiHeadAttention, DrawsEachProjectionAnew) {
-  const MultiHeadAttention attention(12, 3);
-  for (const auto& [name, proj] : projections) {
-    for (const auto& [other_name, other] : projections) {
-      if (name >= other_name) continue;
-      EXPECT_HOLDS(!arma::approx_equal((attention.*proj).weight, (attention.*other).weight, "absdiff", 1e-12),
-                   name + " and " + other_name + " have the same weight")
-          << note("one Linear was copied; construct each with its sizes");
-    }
-  }
+  expect_draws_each_projection_anew(projections_of(MultiHeadAttention(12, 3)));
 }
 
 // ------------------------------------------------------------------------------------------------- weights, 07.2
@@ -184,7 +128,7 @@ TEST(MultiHeadAttention, TakesAMaskForEachHead) {
       << note("query 4 of sequence 0 may attend to nobody in head 1, and only there");
 }
 
-TEST(MultiHeadAttention, LetsAnyMaskButZeroAttend) {
+TEST(MultiHeadAttention, TakesAnyNumberButZeroAsAllowed) {
   const GoldenCase batch = load_golden("batch");
   const Mask mask = load_golden("mask_batch").mask("mask");
   EXPECT_THAT(weights_of(layer_from(batch, 3), batch.cube("X"), 7 * mask),
@@ -259,38 +203,19 @@ TEST(MultiHeadAttention, GivesEachHeadItsOwnColumns) {
   }
 }
 
-TEST(MultiHeadAttention, KeepsTheSequencesOfABatchApart) {
+TEST(MultiHeadAttention, KeepsTheBatchApart) {
   const GoldenCase golden = load_golden("batch");
   MultiHeadAttention attention = layer_from(golden, 3);
-  const arma::cube X = golden.cube("X");
-  const arma::cube together = attention.forward(X);
-  const arma::cube weights = attention.attention_weights();
-  ASSERT_THAT(weights, HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 6}}));
-  for (uword b = 0; b < X.n_slices; ++b) {
-    const std::string about =
-        note("this is sequence " + std::to_string(b) + " of the batch; alone, the same sequence gives what is wanted");
-    const arma::cube alone = attention.forward(X.slices(b, b));
-    EXPECT_THAT(arma::cube(together.slices(b, b)), IsNear(alone, output_axes)) << about;
-    EXPECT_THAT(arma::cube(weights.slices(3 * b, 3 * b + 2)), IsNear(attention.attention_weights(), weights_axes))
-        << about;
-  }
+  expect_keeps_the_batch_apart(attention, golden.cube("X"));
 }
 
-TEST(MultiHeadAttention, DoesNotCareAboutTheOrderOfTheTokens) {
+TEST(MultiHeadAttention, FollowsPermutedTokens) {
   const GoldenCase golden = load_golden("batch");
   MultiHeadAttention attention = layer_from(golden, 3);
-  const arma::uvec order = {3, 0, 4, 1, 2};
-  const arma::cube X = golden.cube("X");
-  arma::cube permuted(arma::size(X));
-  for (uword b = 0; b < X.n_slices; ++b) permuted.slice(b) = arma::mat(X.slice(b)).rows(order);
-  const arma::cube output = attention.forward(X);
-  arma::cube wanted(arma::size(output));
-  for (uword b = 0; b < output.n_slices; ++b) wanted.slice(b) = arma::mat(output.slice(b)).rows(order);
-  EXPECT_THAT(attention.forward(permuted), IsNear(wanted, output_axes))
-      << note("the tokens came in another order; the outputs must come in that order and be the same otherwise");
+  expect_follows_permuted_tokens(attention, golden.cube("X"));
 }
 
-TEST(MultiHeadAttention, DoesNotCareAboutTheOrderOfTheHeads) {
+TEST(MultiHeadAttention, IgnoresTheOrderOfHeads) {
   const GoldenCase golden = load_golden("batch");
   MultiHeadAttention attention = layer_from(golden, 3);
   MultiHeadAttention exchanged = attention;
@@ -306,19 +231,10 @@ TEST(MultiHeadAttention, DoesNotCareAboutTheOrderOfTheHeads) {
       "projection; the output must not change");
 }
 
-TEST(MultiHeadAttention, HidesTheFutureBehindACausalMask) {
+TEST(MultiHeadAttention, BlocksTheFuture) {
   const GoldenCase golden = load_golden("batch");
   MultiHeadAttention attention = layer_from(golden, 3);
-  const arma::cube X = golden.cube("X");
-  arma::cube other_end = X;
-  other_end.tube(3, 0, 4, 11).fill(5);  // tokens 3 and 4 of both sequences
-  const arma::cube before = attention.forward(X, causal_mask(5, 5));
-  const arma::cube after = attention.forward(other_end, causal_mask(5, 5));
-  ASSERT_THAT(after, HasShape({{"L", 5}, {"E", 12}, {"B", 2}}));
-  EXPECT_THAT(arma::cube(after.rows(0, 2)), IsNear(arma::cube(before.rows(0, 2)), output_axes))
-      << note("with a causal mask, other tokens 3 and 4 must not change what tokens 0, 1 and 2 get");
-  EXPECT_HOLDS(!arma::approx_equal(after.rows(3, 4), before.rows(3, 4), "absdiff", 1e-6),
-               "tokens 3 and 4 changed, and their own output did not");
+  expect_blocks_the_future(attention, golden.cube("X"));
 }
 
 TEST(MultiHeadAttention, GivesTheRestTheSameWithPaddingAndWithout) {
@@ -362,6 +278,11 @@ TEST(MultiHeadAttention, DropsWeightsAndNothingElse) {
   const arma::vec weights = arma::vectorise(attention.attention_weights());
   EXPECT_HOLDS(arma::any(weights == 0) && arma::any(weights != 0),
                "p is 0.5 and the layer is training: wanted are some weights of zero");
+}
+
+TEST(MultiHeadAttention, DropsAnewAtEveryCall) {
+  MultiHeadAttention attention(12, 3, 0.5);
+  expect_drops_anew(attention, normal(5, 12, 2));
 }
 
 TEST(MultiHeadAttention, DropsNothingWithAProbabilityOfZero) {
@@ -410,9 +331,9 @@ TEST(MultiHeadAttention, EqualsTheNotebooksMultiHeadAttention) {
   const GoldenCase golden = load_golden("notebook");
   MultiHeadAttention attention = quiet_layer(128, 8);
   uword number = 1;
-  for (const auto& [name, proj] : projections) {
-    (attention.*proj).weight = wave(128, 128, 20000 * number).t() / 8;
-    (attention.*proj).bias = arma::rowvec(wave(1, 128, 1000 * number));
+  for (Linear* proj : {&attention.query_proj, &attention.key_proj, &attention.value_proj, &attention.output_proj}) {
+    proj->weight = wave(128, 128, 20000 * number).t() / 8;
+    proj->bias = arma::rowvec(wave(1, 128, 1000 * number));
     ++number;
   }
   arma::cube X(2, 128, 3);
@@ -451,9 +372,9 @@ TEST(MultiHeadAttention, EqualsTheDefinitionForOtherSizes) {
                                    ", B = " + std::to_string(B) + ", H = " + std::to_string(H));
     MultiHeadAttention attention = quiet_layer(E, H);
     const arma::cube X(L, E, B, arma::fill::randn);
-    const Naive naive(attention, X, H);
-    EXPECT_THAT(attention.forward(X), IsNear(naive.output, output_axes)) << about;
-    EXPECT_THAT(attention.attention_weights(), IsNear(naive.weights, weights_axes)) << about;
+    const Attended wanted = naive(attention, X);
+    EXPECT_THAT(attention.forward(X), IsNear(wanted.output, output_axes)) << about;
+    EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, weights_axes)) << about;
   }
 }
 
@@ -471,12 +392,12 @@ TEST(MultiHeadAttention, EqualsTheDefinitionWithMaskAndDropout) {
       MultiHeadAttention attention(E, H, 0.25);
       attention.dropout.inject(keep);
       const arma::cube X(L, E, B, arma::fill::randn);
-      const Naive naive(attention, X, H, mask, keep);
+      const Attended wanted = naive(attention, X, mask, keep);
       const std::string about =
           note("L = " + std::to_string(L) + ", B = " + std::to_string(B) + ", H = " + std::to_string(H) +
                ", a mask with slices: " + std::to_string(slices) + ", and dropout");
-      EXPECT_THAT(attention.forward(X, mask), IsNear(naive.output, output_axes)) << about;
-      EXPECT_THAT(attention.attention_weights(), IsNear(naive.weights, weights_axes)) << about;
+      EXPECT_THAT(attention.forward(X, mask), IsNear(wanted.output, output_axes)) << about;
+      EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, weights_axes)) << about;
     }
   }
 }
@@ -491,20 +412,12 @@ TEST(MultiHeadAttention, GivesAQueryWithoutAnyKeyTheBiasAlone) {
   EXPECT_THAT(attention.attention_weights(), IsNear(arma::cube(5, 5, 6, arma::fill::zeros), weights_axes));
 }
 
-TEST(MultiHeadAttention, DoesNotHideANaN) {
+TEST(MultiHeadAttention, PassesOnANaN) {
   MultiHeadAttention attention = quiet_layer(6, 3);
-  arma::cube X(5, 6, 2, arma::fill::randn);
-  X(2, 1, 0) = arma::datum::nan;
-  const Naive naive(attention, X, 3);
-  const arma::cube output = attention.forward(X);
-  const std::string about =
-      note("token 2 of sequence 0 holds NaN: every query of that sequence gets NaN, no other one");
-  EXPECT_THAT(attention.attention_weights(), IsNear(naive.weights, weights_axes))
-      << about << (hides_nan(attention.attention_weights(), naive.weights) ? likely_mistake("nan_hidden") : "");
-  EXPECT_THAT(output, IsNear(naive.output, output_axes)) << about;
+  expect_passes_on_a_nan(attention, normal(5, 6, 2), [&](const arma::cube& X) { return naive(attention, X); });
 }
 
-TEST(MultiHeadAttention, StandsScoresFarFromZero) {
+TEST(MultiHeadAttention, AcceptsExtremeScores) {
   const GoldenCase golden = load_golden("far_from_zero");
   const GoldenCase batch = load_golden("batch");
   MultiHeadAttention attention = layer_from(batch, 3);
@@ -512,56 +425,31 @@ TEST(MultiHeadAttention, StandsScoresFarFromZero) {
   EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
 }
 
-TEST(MultiHeadAttention, StartsAfreshAtEveryCall) {
+TEST(MultiHeadAttention, StartsAfresh) {
   const GoldenCase golden = load_golden("batch");
   MultiHeadAttention attention = layer_from(golden, 3);
-  const arma::cube X = golden.cube("X");
-  EXPECT_HOLDS(attention.attention_weights().is_empty(), "attention_weights() is not empty before the first forward");
-  const std::string about =
-      note("forward was called before with another X and a mask; nothing of that call may be left");
-  attention.forward(-2 * X, causal_mask(5, 5));
-  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output"))) << about;
-  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights"))) << about;
-  attention.forward(arma::cube(X.slices(0, 0)).rows(0, 3));
-  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 4}, {"L (keys)", 4}, {"H·B", 3}})) << about;
+  expect_starts_afresh(attention, golden);
 }
 
-TEST(MultiHeadAttention, LeavesItsFieldsAndArgumentsAsTheyWere) {
+TEST(MultiHeadAttention, LeavesItsFieldsAndArguments) {
   MultiHeadAttention attention(12, 3, 0.5);
-  const MultiHeadAttention before = attention;
-  const arma::cube X(5, 12, 2, arma::fill::randn);
-  const arma::cube X_before = X;
+  const Projections before = projections_of(attention);
+  const arma::cube X = normal(5, 12, 2);
   const Mask mask = causal_mask(5, 5);
-  attention.forward(X, mask);
-  for (const auto& [name, proj] : projections) {
-    EXPECT_THAT((attention.*proj).weight, IsNear((before.*proj).weight, {"in", "out"}))
-        << note("forward changed the weight of " + name);
-    EXPECT_HOLDS(arma::approx_equal((attention.*proj).bias, (before.*proj).bias, "absdiff", 0),
-                 "forward changed the bias of " + name);
-  }
-  EXPECT_THAT(X, IsNear(X_before, output_axes)) << note("forward changed X");
-  EXPECT_HOLDS(arma::all(arma::vectorise(mask == causal_mask(5, 5))), "forward changed the mask");
+  expect_leaves_its_arguments("forward", {{"X", X}, {"mask", mask}}, [&] { attention.forward(X, mask); });
+  expect_unchanged(before, projections_of(attention));
   EXPECT_HOLDS(attention.dropout.training() && attention.dropout.p() == 0.5 && attention.num_heads() == 3,
                "forward changed the dropout or the number of heads");
 }
 
-TEST(MultiHeadAttention, LeavesTheRandomGeneratorToTheCaller) {
-  const MultiHeadAttention first(12, 3);
-  const MultiHeadAttention second(12, 3);
-  const MultiHeadAttention third(12, 3);
-  EXPECT_HOLDS(!(arma::approx_equal(first.query_proj.weight, second.query_proj.weight, "absdiff", 1e-12) ||
-                 arma::approx_equal(second.query_proj.weight, third.query_proj.weight, "absdiff", 1e-12)),
-               "two new layers have the same weight")
-      << note("the constructor seeds the generator itself; leave that to the caller");
-
+TEST(MultiHeadAttention, LeavesSeedingToTheCaller) {
+  expect_leaves_seeding_to_the_caller("the constructor", [] { return MultiHeadAttention(12, 3).query_proj.weight; });
   MultiHeadAttention attention(12, 3, 0.5);
-  const arma::cube X(5, 12, 2, arma::fill::randn);
-  attention.forward(X);
-  const arma::cube once = attention.attention_weights();
-  attention.forward(X);
-  EXPECT_HOLDS(!arma::approx_equal(once, attention.attention_weights(), "absdiff", 1e-12),
-               "while training, two calls dropped the same weights")
-      << note("forward seeds the generator, or keeps a mask; dropout draws a new one at each call");
+  const arma::cube X = normal(5, 12, 2);
+  expect_leaves_seeding_to_the_caller("forward", [&]() -> arma::mat {
+    attention.forward(X);
+    return attention.attention_weights().slice(0);
+  });
 }
 
 /// The scores are small here, so that it is the L x E x B cubes that count. There is room for two more of them.
@@ -585,55 +473,23 @@ TEST(MultiHeadAttention, SplitsAndMergesWithoutCopying) {
 
 // ------------------------------------------------------------------------------------------------ bad input
 
-TEST(MultiHeadAttention, RejectsHeadsThatDoNotDivideTheWidth) {
-  EXPECT_HOLDS(throws([] { MultiHeadAttention(7, 2); }) && throws([] { MultiHeadAttention(4, 8); }),
-               "heads that do not divide the width are accepted")
-      << likely_mistake("heads_do_not_divide");
-  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"7", "2"}), [] { MultiHeadAttention(7, 2); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"4", "8"}), [] { MultiHeadAttention(4, 8); });
+TEST(MultiHeadAttention, RejectsImpossibleSizes) {
+  expect_rejects_impossible_sizes([](uword embed_dim, uword num_heads) { MultiHeadAttention(embed_dim, num_heads); },
+                                  likely_mistake("heads_do_not_divide"));
 }
 
-TEST(MultiHeadAttention, RejectsSizesOfZero) {
-  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"0"}), [] { MultiHeadAttention(0, 2); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { MultiHeadAttention(4, 0); });
-}
-
-TEST(MultiHeadAttention, RejectsADropoutThatIsNoProbability) {
-  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"-0.5"}), [] { MultiHeadAttention(12, 3, -0.5); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1"}), [] { MultiHeadAttention(12, 3, 1); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1.5"}), [] { MultiHeadAttention(12, 3, 1.5); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("p", {"nan"}),
-                      [] { MultiHeadAttention(12, 3, std::numeric_limits<double>::quiet_NaN()); });
+TEST(MultiHeadAttention, RejectsAnImpossibleProbability) {
+  expect_rejects_impossible_probabilities([](double p) { MultiHeadAttention(12, 3, p); });
 }
 
 TEST(MultiHeadAttention, RejectsAnInputOfTheWrongShape) {
   MultiHeadAttention attention(12, 3);
-  for (const arma::SizeCube size :
-       {arma::SizeCube(5, 11, 2), arma::SizeCube(5, 13, 2), arma::SizeCube(5, 4, 2), arma::SizeCube(5, 24, 2)}) {
-    const arma::cube X(size, arma::fill::zeros);
-    EXPECT_PRED_FORMAT1(RejectsArgument("X", {shape_text(X), "12"}), [&] { attention.forward(X); });
-  }
-  for (const arma::SizeCube size :
-       {arma::SizeCube(0, 0, 0), arma::SizeCube(0, 12, 2), arma::SizeCube(5, 0, 2), arma::SizeCube(5, 12, 0)}) {
-    const arma::cube X(size);
-    EXPECT_PRED_FORMAT1(RejectsArgument("X", {shape_text(X)}), [&] { attention.forward(X); });
-  }
+  expect_rejects_inputs(attention, 12);
 }
 
 TEST(MultiHeadAttention, RejectsAMaskOfTheWrongShape) {
   MultiHeadAttention attention(12, 3);
-  const arma::cube X(5, 12, 2, arma::fill::randn);
-  EXPECT_HOLDS(throws([&] { attention.forward(X, arma::ones<Mask>(5, 5, 3)); }),
-               "a mask of 5 x 5 x 3 is accepted for H = 3 and B = 2")
-      << likely_mistake("mask_slices_unchecked");
-  for (const arma::SizeCube size :
-       {arma::SizeCube(4, 5, 1), arma::SizeCube(5, 4, 2), arma::SizeCube(6, 5, 6), arma::SizeCube(5, 12, 1),
-        arma::SizeCube(1, 5, 2), arma::SizeCube(5, 1, 1), arma::SizeCube(5, 5, 3), arma::SizeCube(5, 5, 4),
-        arma::SizeCube(5, 5, 5), arma::SizeCube(5, 5, 12)}) {
-    const Mask mask = arma::ones<Mask>(size.n_rows, size.n_cols, size.n_slices);
-    EXPECT_PRED_FORMAT1(RejectsArgument("mask", {shape_text(mask), "5 x 5 x 1", "5 x 5 x 2", "5 x 5 x 6"}),
-                        [&] { attention.forward(X, mask); });
-  }
+  expect_rejects_masks(attention, normal(5, 12, 2), 3, likely_mistake("mask_slices_unchecked"));
 }
 
 // ---------------------------------------------------------------------------------------------------------- speed

@@ -10,9 +10,11 @@
 #include "attn/grouped_query_attention.hpp"
 #include "attn/masking.hpp"
 #include "judge/allocation.hpp"
+#include "judge/draw.hpp"
 #include "judge/golden.hpp"
 #include "judge/matchers.hpp"
 #include "judge/oracles.hpp"
+#include "judge/properties.hpp"
 #include "judge/speed.hpp"
 
 namespace attn::judge {
@@ -25,12 +27,8 @@ const std::vector<std::string> weights_axes = {"L", "L", "H·B"};
 
 /// The layer of a golden case, from num_heads and num_kv_heads.
 GroupedQueryAttention layer_from(const GoldenCase& golden, uword num_heads, uword num_kv_heads) {
-  GroupedQueryAttention attention(golden.linear("query_proj").weight.n_rows, num_heads, num_kv_heads);
-  attention.query_proj = golden.linear("query_proj");
-  attention.key_proj = golden.linear("key_proj");
-  attention.value_proj = golden.linear("value_proj");
-  attention.output_proj = golden.linear("output_proj");
-  return attention;
+  return with_projections(GroupedQueryAttention(golden.linear("query_proj").weight.n_rows, num_heads, num_kv_heads),
+                          golden);
 }
 
 /// The layer of lesson 07, silent. Its dropout is 0.25, as if it had been trained.
@@ -41,31 +39,10 @@ MultiHeadAttention multi_head_layer(uword embed_dim, uword num_heads) {
 }
 
 /// The layer that case "pooled" starts from: E = 12, H = 6.
-MultiHeadAttention layer_to_pool(const GoldenCase& golden) {
-  MultiHeadAttention full = multi_head_layer(12, 6);
-  full.query_proj = golden.linear("query_proj");
-  full.key_proj = golden.linear("key_proj");
-  full.value_proj = golden.linear("value_proj");
-  full.output_proj = golden.linear("output_proj");
-  return full;
-}
+MultiHeadAttention layer_to_pool(const GoldenCase& golden) { return with_projections(multi_head_layer(12, 6), golden); }
 
-arma::cube normal(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::randn}; }
-arma::cube zeros(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::zeros}; }
-Mask ones(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::ones}; }
-
-struct Field {
-  std::string name;
-  const Linear* proj;
-};
-std::vector<Field> projections_of(const GroupedQueryAttention& attention) {
-  return {{"query_proj", &attention.query_proj},
-          {"key_proj", &attention.key_proj},
-          {"value_proj", &attention.value_proj},
-          {"output_proj", &attention.output_proj}};
-}
-std::vector<Field> key_and_value_of(const GroupedQueryAttention& attention) {
-  return {{"key_proj", &attention.key_proj}, {"value_proj", &attention.value_proj}};
+Projections key_and_value_of(const GroupedQueryAttention& attention) {
+  return {{"key_proj", attention.key_proj}, {"value_proj", attention.value_proj}};
 }
 
 /// That a field's weight or bias has another shape than these axes, in words; empty when it has this one.
@@ -81,10 +58,7 @@ bool equal(const arma::mat& a, const arma::mat& b) { return arma::approx_equal(a
 arma::span head(uword h, uword D) { return arma::span(h * D, (h + 1) * D - 1); }
 
 /// What the layer should give, one number at a time: every query head with a copy of its key/value head.
-struct Naive {
-  arma::cube weights, output;
-};
-Naive naive(const GroupedQueryAttention& attention, const arma::cube& X, const Mask& mask = {}) {
+Attended naive(const GroupedQueryAttention& attention, const arma::cube& X, const Mask& mask = {}) {
   const uword H = attention.num_heads(), G = attention.num_kv_heads();
   const auto heads = [&](const Linear& proj, uword count) {
     return naive_split_heads(naive_linear(X, proj.weight, proj.bias), count);
@@ -99,19 +73,7 @@ Naive naive(const GroupedQueryAttention& attention, const arma::cube& X, const M
   const arma::cube weights =
       naive_attention_weights(heads(attention.query_proj, H), repeated(heads(attention.key_proj, G)), mask);
   const arma::cube context = naive_merge_heads(naive_mix(weights, repeated(heads(attention.value_proj, G))), H);
-  return {weights, naive_linear(context, attention.output_proj.weight, attention.output_proj.bias)};
-}
-
-/// What a call throws, in words; empty when it throws nothing.
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const NotWritten&) {
-    throw;
-  } catch (const std::exception& error) {
-    return type_name(error) + ": " + error.what();
-  }
-  return {};
+  return {naive_linear(context, attention.output_proj.weight, attention.output_proj.bias), weights};
 }
 
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -144,12 +106,12 @@ TEST(GroupedQueryAttentionConstructor, HasNarrowProjectionsForKeysAndValues) {
   const GroupedQueryAttention attention(24, 6, 3);
   const std::string about = note("E = 24, H = 6, G = 3, so D = 4");
   for (const auto& [name, proj] : key_and_value_of(attention)) {
-    const std::string wrong = wrong_shape(name + ".weight", proj->weight, {"E", 24}, {"G·D", 12});
-    EXPECT_TRUE(wrong.empty()) << as_diagnosis(wrong) << about << likely_from_shape(proj->weight);
+    const std::string wrong = wrong_shape(name + ".weight", proj.weight, {"E", 24}, {"G·D", 12});
+    EXPECT_TRUE(wrong.empty()) << as_diagnosis(wrong) << about << likely_from_shape(proj.weight);
   }
   for (const auto& [name, proj] : projections_of(attention)) {
     if (name == "key_proj" || name == "value_proj") continue;
-    const std::string wrong = wrong_shape(name + ".weight", proj->weight, {"E", 24}, {"E", 24});
+    const std::string wrong = wrong_shape(name + ".weight", proj.weight, {"E", 24}, {"E", 24});
     EXPECT_TRUE(wrong.empty()) << as_diagnosis(wrong) << about;
   }
 }
@@ -157,8 +119,8 @@ TEST(GroupedQueryAttentionConstructor, HasNarrowProjectionsForKeysAndValues) {
 TEST(GroupedQueryAttentionConstructor, HasABiasInEveryProjection) {
   const GroupedQueryAttention attention(12, 6, 2);
   for (const auto& [name, proj] : projections_of(attention)) {
-    ASSERT_HOLDS(!proj->bias.is_empty(), name + ".bias is empty") << likely_mistake("projections_without_bias");
-    const std::string wrong = wrong_shape(name + ".bias", proj->bias, {"1", 1}, {"out", proj->weight.n_cols});
+    ASSERT_HOLDS(!proj.bias.is_empty(), name + ".bias is empty") << likely_mistake("projections_without_bias");
+    const std::string wrong = wrong_shape(name + ".bias", proj.bias, {"1", 1}, {"out", proj.weight.n_cols});
     EXPECT_TRUE(wrong.empty()) << as_diagnosis(wrong);
   }
 }
@@ -173,36 +135,18 @@ TEST(GroupedQueryAttentionConstructor, KnowsItsTwoNumbersOfHeads) {
 }
 
 TEST(GroupedQueryAttentionConstructor, KeepsWhatLinearDraws) {
-  const GroupedQueryAttention attention(64, 8, 4);
-  for (const auto& [name, proj] : projections_of(attention)) {
-    const arma::mat bias = proj->bias;
-    for (const arma::mat* part : {&proj->weight, &bias}) {
-      EXPECT_HOLDS(arma::abs(*part).max() <= 1 / 8.0 && arma::stddev(arma::vectorise(*part)) > 0.04,
-                   name + (part == &bias ? ".bias" : ".weight") + " is not as Linear draws it for E = 64")
-          << note("construct the four Linear with their sizes, and leave their weights and biases alone");
-    }
-  }
+  expect_drawn_as_linear_draws(projections_of(GroupedQueryAttention(128, 8, 4)));
 }
 
 TEST(GroupedQueryAttentionConstructor, DrawsEachProjectionAnew) {
-  const GroupedQueryAttention attention(6, 3, 3);
-  const std::vector<Field> all = projections_of(attention);
-  for (std::size_t a = 0; a < all.size(); ++a) {
-    for (std::size_t b = 0; b < a; ++b) {
-      EXPECT_HOLDS(!equal(all[a].proj->weight, all[b].proj->weight),
-                   all[b].name + " and " + all[a].name + " have the same weight")
-          << note("one Linear was copied; construct each with its sizes");
-    }
-  }
+  expect_draws_each_projection_anew(projections_of(GroupedQueryAttention(6, 3, 3)));
 }
 
-TEST(GroupedQueryAttentionConstructor, LeavesTheRandomGeneratorToTheCaller) {
-  const GroupedQueryAttention first(6, 3, 1);
-  const GroupedQueryAttention second(6, 3, 1);
-  EXPECT_HOLDS(!(equal(first.query_proj.weight, second.query_proj.weight) ||
-                 equal(first.value_proj.weight, second.value_proj.weight)),
-               "two new layers have the same weight")
-      << note("the constructor seeds the generator itself; leave that to the caller");
+TEST(GroupedQueryAttentionConstructor, LeavesSeedingToTheCaller) {
+  expect_leaves_seeding_to_the_caller("the constructor", [] {
+    const GroupedQueryAttention attention(6, 3, 1);
+    return arma::mat(arma::join_rows(attention.query_proj.weight, attention.value_proj.weight));
+  });
 }
 
 // ------------------------------------------------------------------------------------------------- forward, 15.2
@@ -307,65 +251,38 @@ TEST(GroupedQueryAttentionForward, IsLesson07WithTheKeyAndValueHeadsRepeated) {
       "multi-head attention gives this, when each of its 6 heads gets a copy of the key/value head of its group");
 }
 
-TEST(GroupedQueryAttentionForward, FollowsTheTokensWhenTheyArePermuted) {
+TEST(GroupedQueryAttentionForward, FollowsPermutedTokens) {
   GroupedQueryAttention attention(12, 6, 3);
-  const arma::cube X = normal(5, 12, 4);
-  const arma::uvec order = {2, 0, 4, 1, 3};
-  arma::cube permuted_X = X;
-  arma::cube permuted_output = attention.forward(X);
-  for (uword b = 0; b < X.n_slices; ++b) {
-    permuted_X.slice(b) = arma::mat(X.slice(b)).rows(order);
-    permuted_output.slice(b) = arma::mat(permuted_output.slice(b)).rows(order);
-  }
-  EXPECT_THAT(attention.forward(permuted_X), IsNear(permuted_output, output_axes))
-      << note("attention knows no order: permuted tokens must give the same rows, permuted");
+  expect_follows_permuted_tokens(attention, normal(5, 12, 4));
 }
 
-TEST(GroupedQueryAttentionForward, KeepsTheSequencesOfABatchApart) {
-  const uword H = 6;
-  GroupedQueryAttention attention(12, H, 3);
-  const arma::cube X = normal(5, 12, 4);
-  const arma::cube together = attention.forward(X);
-  const arma::cube weights = attention.attention_weights();
-  ASSERT_THAT(weights, HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 24}}));
-  for (uword b = 0; b < X.n_slices; ++b) {
-    const std::string about =
-        note("this is sequence " + std::to_string(b) + " of the batch; alone, the same sequence gives what is wanted");
-    const arma::cube alone = attention.forward(X.slices(b, b));
-    EXPECT_THAT(arma::cube(together.slices(b, b)), IsNear(alone, output_axes)) << about;
-    EXPECT_THAT(arma::cube(weights.slices(b * H, b * H + H - 1)), IsNear(attention.attention_weights(), weights_axes))
-        << about;
-  }
+TEST(GroupedQueryAttentionForward, KeepsTheBatchApart) {
+  GroupedQueryAttention attention(12, 6, 3);
+  expect_keeps_the_batch_apart(attention, normal(5, 12, 4));
 }
 
 TEST(GroupedQueryAttentionForward, EqualsPyTorch) {
   const GoldenCase golden = load_golden("batch");
   GroupedQueryAttention attention = layer_from(golden, 6, 3);
-  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
-  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+  expect_equals_pytorch(attention, golden);
 }
 
 TEST(GroupedQueryAttentionForward, EqualsPyTorchWithGroupsOfThree) {
   const GoldenCase golden = load_golden("two_groups");
   GroupedQueryAttention attention = layer_from(golden, 6, 2);
-  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
-  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+  expect_equals_pytorch(attention, golden);
 }
 
 TEST(GroupedQueryAttentionForward, EqualsPyTorchAsMultiQueryAttention) {
   const GoldenCase golden = load_golden("multi_query");
   GroupedQueryAttention attention = layer_from(golden, 4, 1);
-  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")))
-      << note("G = 1: all four heads share one key and one value head");
-  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+  expect_equals_pytorch(attention, golden, note("G = 1: all four heads share one key and one value head"));
 }
 
 TEST(GroupedQueryAttentionForward, EqualsPyTorchsMultiheadAttention) {
   const GoldenCase golden = load_golden("multi_head");
   GroupedQueryAttention attention = layer_from(golden, 3, 3);
-  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")))
-      << note("G = H = 3: what nn.MultiheadAttention gives");
-  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+  expect_equals_pytorch(attention, golden, note("G = H = 3: what nn.MultiheadAttention gives"));
 }
 
 // -------------------------------------------------------------------------------------------------------- the mask
@@ -382,20 +299,20 @@ TEST(GroupedQueryAttentionForward, TakesAMaskForEachQueryHead) {
   }
 }
 
-TEST(GroupedQueryAttentionForward, SharesAMaskOfOneSlice) {
+TEST(GroupedQueryAttentionForward, EqualsPyTorchWithASharedMask) {
   const GoldenCase golden = load_golden("batch");
   GroupedQueryAttention attention = layer_from(golden, 6, 3);
   EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask_shared")),
               Matches(golden.expected("output_shared")));
 }
 
-TEST(GroupedQueryAttentionForward, GivesEverySequenceItsMask) {
+TEST(GroupedQueryAttentionForward, EqualsPyTorchWithAMaskForEachSequence) {
   const GoldenCase golden = load_golden("batch");
   GroupedQueryAttention attention = layer_from(golden, 6, 3);
   EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask_batch")), Matches(golden.expected("output_batch")));
 }
 
-TEST(GroupedQueryAttentionForward, GivesEveryHeadItsMask) {
+TEST(GroupedQueryAttentionForward, EqualsPyTorchWithAMaskForEachHead) {
   const GoldenCase golden = load_golden("batch");
   GroupedQueryAttention attention = layer_from(golden, 6, 3);
   EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask_heads")), Matches(golden.expected("output_heads")))
@@ -403,26 +320,16 @@ TEST(GroupedQueryAttentionForward, GivesEveryHeadItsMask) {
   EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights_heads")));
 }
 
-TEST(GroupedQueryAttentionForward, TakesEveryNumberButZeroAsAllowed) {
+TEST(GroupedQueryAttentionForward, TakesAnyNumberButZeroAsAllowed) {
   GroupedQueryAttention attention(12, 6, 3);
-  const arma::cube X = normal(5, 12, 2);
   Mask mask = ones(5, 5, 12);
   mask(1, 2, 0) = mask(4, 0, 2) = mask(0, 3, 11) = 0;
-  const arma::cube wanted = attention.forward(X, mask);
-  EXPECT_THAT(attention.forward(X, 5 * mask), IsNear(wanted, output_axes))
-      << note("the mask has 5 where it had 1: every number but 0 means may attend");
+  expect_takes_any_number_but_zero(attention, normal(5, 12, 2), mask);
 }
 
-TEST(GroupedQueryAttentionForward, DoesNotSeeTheFuture) {
+TEST(GroupedQueryAttentionForward, BlocksTheFuture) {
   GroupedQueryAttention attention(12, 4, 2);
-  arma::cube X = normal(5, 12, 3);
-  const arma::cube wanted = attention.forward(X, causal_mask(5, 5));
-  X.row(4) += 1.0;
-  const arma::cube output = attention.forward(X, causal_mask(5, 5));
-  EXPECT_THAT(arma::cube(output.rows(0, 3)), IsNear(arma::cube(wanted.rows(0, 3)), output_axes))
-      << note("under a causal mask the last token was changed: the rows before it may not change");
-  EXPECT_HOLDS(!arma::approx_equal(output.row(4), wanted.row(4), "absdiff", 1e-6),
-               "the last token was changed, and its row of the output was not");
+  expect_blocks_the_future(attention, normal(5, 12, 3));
 }
 
 // ----------------------------------------------------------------------------------------------- naive loops, edges
@@ -452,7 +359,7 @@ TEST(GroupedQueryAttentionForward, EqualsTheDefinitionForOtherSizes) {
              ", D = " + std::to_string(n.D) + ", B = " + std::to_string(n.B));
     for (const uword slices : {uword(0), uword(1), n.B, n.H * n.B}) {
       const Mask mask = slices == 0 ? Mask() : Mask(arma::cube(n.L, n.L, slices, arma::fill::randu) < 0.7);
-      const Naive wanted = naive(attention, X, mask);
+      const Attended wanted = naive(attention, X, mask);
       EXPECT_THAT(attention.forward(X, mask), IsNear(wanted.output, output_axes)) << about;
       EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, weights_axes)) << about;
     }
@@ -469,65 +376,43 @@ TEST(GroupedQueryAttentionForward, WorksWithoutBiases) {
       << note("its projections were replaced by some without a bias, as LLaMA has them");
 }
 
-TEST(GroupedQueryAttentionForward, DoesNotHideANaN) {
+TEST(GroupedQueryAttentionForward, PassesOnANaN) {
   GroupedQueryAttention attention(12, 6, 3);
-  arma::cube X = normal(5, 12, 2);
-  X(2, 1, 0) = arma::datum::nan;
-  const Naive wanted = naive(attention, X);
-  const arma::cube output = attention.forward(X);
-  const std::string about =
-      note("token 2 of sequence 0 holds NaN: every query of that sequence gets NaN, no other one");
-  EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, weights_axes))
-      << about << (hides_nan(attention.attention_weights(), wanted.weights) ? likely_mistake("nan_hidden") : "");
-  EXPECT_THAT(output, IsNear(wanted.output, output_axes)) << about;
+  expect_passes_on_a_nan(attention, normal(5, 12, 2), [&](const arma::cube& X) { return naive(attention, X); });
 }
 
-TEST(GroupedQueryAttentionForward, StandsScoresFarFromZero) {
+TEST(GroupedQueryAttentionForward, AcceptsExtremeScores) {
   const GoldenCase golden = load_golden("far_from_zero");
   GroupedQueryAttention attention = layer_from(golden, 6, 3);
-  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
-  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+  expect_equals_pytorch(attention, golden);
 }
 
-TEST(GroupedQueryAttentionForward, StartsAfreshAtEveryCall) {
+TEST(GroupedQueryAttentionForward, StartsAfresh) {
   const GoldenCase golden = load_golden("batch");
   GroupedQueryAttention attention = layer_from(golden, 6, 3);
+  expect_starts_afresh(attention, golden);
   const arma::cube X = golden.cube("X");
-  EXPECT_HOLDS(attention.attention_weights().is_empty(), "attention_weights() is not empty before the first forward");
-  const std::string about = note("forward was called before with other arguments; nothing of that call may be left");
-  attention.forward(-3 * X, golden.mask("mask_heads"));
-  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output"))) << about;
-  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights"))) << about;
+  attention.forward(X);
   attention.value_proj.weight *= 2;
   EXPECT_THAT(attention.forward(X), IsNear(naive(attention, X).output, output_axes))
       << note("value_proj was changed since the last call");
-  attention.forward(arma::cube(X.tube(0, 0, 2, 23)));
-  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 3}, {"L (keys)", 3}, {"H·B", 12}})) << about;
-  attention.forward(X.slices(0, 0));
-  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 6}})) << about;
 }
 
-TEST(GroupedQueryAttentionForward, LeavesFieldsAndArgumentsAsTheyWere) {
+TEST(GroupedQueryAttentionForward, LeavesItsFieldsAndArguments) {
   GroupedQueryAttention attention(12, 6, 2);
-  const GroupedQueryAttention before = attention;
+  const Projections before = projections_of(attention);
   const arma::cube X = normal(5, 12, 3);
-  const arma::cube X_before = X;
   const Mask mask = ones(5, 5, 3);
-  arma::arma_rng::set_seed(3);
-  attention.forward(X, mask);
-  const double after_the_call = arma::randu();
-  arma::arma_rng::set_seed(3);
-  EXPECT_HOLDS(after_the_call == arma::randu(), "forward changed the state of the random generator")
-      << note("there is no dropout here: nothing is drawn");
-  for (std::size_t i = 0; i < 4; ++i) {
-    const auto [name, after] = projections_of(attention)[i];
-    const Linear& original = *projections_of(before)[i].proj;
-    EXPECT_HOLDS(equal(after->weight, original.weight) && equal(after->bias, original.bias), "forward changed " + name);
-  }
+  expect_leaves_its_arguments("forward", {{"X", X}, {"mask", mask}}, [&] { attention.forward(X, mask); });
+  expect_unchanged(before, projections_of(attention));
   EXPECT_HOLDS(attention.num_heads() == 6 && attention.num_kv_heads() == 2,
                "forward changed num_heads() or num_kv_heads()");
-  EXPECT_THAT(X, IsNear(X_before, output_axes)) << note("forward changed X");
-  EXPECT_HOLDS(mask.min() == 1 && mask.max() == 1, "forward changed mask");
+}
+
+TEST(GroupedQueryAttentionForward, LeavesTheGeneratorAlone) {
+  GroupedQueryAttention attention(12, 6, 2);
+  const arma::cube X = normal(5, 12, 3);
+  expect_leaves_the_generator_alone("forward", [&] { attention.forward(X); });
 }
 
 /// What forward asks for over the projections and the context, in cubes as large as X. The scores are small here.
@@ -544,7 +429,7 @@ TEST(GroupedQueryAttentionForward, CopiesNoKeysAndNoValues) {
     ASSERT_TRUE(wrong.empty()) << as_diagnosis(wrong);
     const std::size_t bytes = allocated_bytes([&] { attention.forward(X); });
     const double needed = unit + static_cast<double>(allocated_bytes([&] {
-                            for (const auto& field : projections_of(attention)) (*field.proj)(X);
+                            for (const auto& [name, proj] : projections_of(attention)) proj(X);
                           }));
     over.push_back((static_cast<double>(bytes) - needed) / unit);
     if (over.back() <= room || !asked.empty()) continue;
@@ -626,8 +511,8 @@ TEST(PoolHeads, MakesALayerOfFewKeyValueHeads) {
                "num_heads() and num_kv_heads() are " + std::to_string(grouped.num_heads()) + " and " +
                    std::to_string(grouped.num_kv_heads()) + ", want 6 and 3");
   for (const auto& [name, proj] : key_and_value_of(grouped)) {
-    const std::string wrong = wrong_shape(name + ".weight", proj->weight, {"E", 12}, {"G·D", 6}) +
-                              wrong_shape(name + ".bias", proj->bias, {"1", 1}, {"G·D", 6});
+    const std::string wrong = wrong_shape(name + ".weight", proj.weight, {"E", 12}, {"G·D", 6}) +
+                              wrong_shape(name + ".bias", proj.bias, {"1", 1}, {"G·D", 6});
     EXPECT_TRUE(wrong.empty()) << as_diagnosis(wrong);
   }
 }
@@ -653,12 +538,12 @@ TEST(PoolHeads, GivesTheMeansThatPyTorchGives) {
   const std::string about = note("H = 6, G = 3: the heads 0 and 1 are a group, 2 and 3, 4 and 5; D = 2");
   for (std::size_t i = 0; i < 2; ++i) {
     const auto [name, proj] = key_and_value_of(grouped)[i];
-    const bool still_random = equal(proj->bias, key_and_value_of(fresh)[i].proj->bias);
+    const bool still_random = equal(proj.bias, key_and_value_of(fresh)[i].second.bias);
     const std::string of = "pooled." + name;
-    const std::string weight = diagnose(as_cube(arma::mat(proj->weight.t())), golden.expected(of + ".weight"));
+    const std::string weight = diagnose(as_cube(arma::mat(proj.weight.t())), golden.expected(of + ".weight"));
     ASSERT_TRUE(weight.empty()) << statement("of", name + ".weight, as PyTorch stores it: (G·D x E)") << weight
                                 << about;
-    const std::string bias = diagnose(as_cube(arma::mat(proj->bias)), golden.expected(of + ".bias"));
+    const std::string bias = diagnose(as_cube(arma::mat(proj.bias)), golden.expected(of + ".bias"));
     EXPECT_TRUE(bias.empty()) << statement("of", name + ".bias; the weight is right") << bias << about
                               << (still_random ? likely_mistake("pool_forgets_bias") : "");
   }
@@ -716,18 +601,17 @@ TEST(PoolHeads, WorksWithoutBiases) {
   const bool only_here = refusal([] { pool_heads(multi_head_layer(12, 6), 2); }).empty();
   ASSERT_TRUE(threw.empty()) << statement("threw", threw) << (only_here ? likely_mistake("pool_needs_bias") : "");
   for (const auto& [name, proj] : projections_of(grouped)) {
-    EXPECT_HOLDS(arma::accu(arma::abs(proj->bias)) == 0, name + ".bias is neither empty nor zero")
+    EXPECT_HOLDS(arma::accu(arma::abs(proj.bias)) == 0, name + ".bias is neither empty nor zero")
         << note("full has no bias there, as LLaMA has none: this one is still the random one of a new layer");
   }
 }
 
-TEST(PoolHeads, LeavesTheFullLayerAsItWas) {
+TEST(PoolHeads, LeavesItsArguments) {
   const MultiHeadAttention full = multi_head_layer(12, 6);
-  const MultiHeadAttention before = full;
+  const Projections before = projections_of(full);
   pool_heads(full, 2);
-  EXPECT_HOLDS(equal(full.key_proj.weight, before.key_proj.weight) &&
-                   equal(full.value_proj.weight, before.value_proj.weight) && full.num_heads() == 6,
-               "pool_heads changed the layer that it was given");
+  expect_unchanged(before, projections_of(full), "pool_heads");
+  EXPECT_HOLDS(full.num_heads() == 6, "pool_heads changed num_heads() of the layer that it was given");
 }
 
 TEST(PoolHeads, RejectsGroupsThatDoNotDivideTheHeads) {
@@ -739,49 +623,29 @@ TEST(PoolHeads, RejectsGroupsThatDoNotDivideTheHeads) {
 
 // ------------------------------------------------------------------------------------------- bad input, 15.1 and 15.2
 
-TEST(GroupedQueryAttentionConstructor, RejectsSizesThatMakeNoLayer) {
-  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"0"}), [] { GroupedQueryAttention(0, 3, 1); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { GroupedQueryAttention(6, 0, 1); });
+TEST(GroupedQueryAttentionConstructor, RejectsImpossibleSizes) {
   EXPECT_PRED_FORMAT1(RejectsArgument("num_kv_heads", {"0"}), [] { GroupedQueryAttention(6, 3, 0); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"7", "3"}), [] { GroupedQueryAttention(7, 3, 1); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"3", "6"}), [] { GroupedQueryAttention(3, 6, 2); });
+  expect_rejects_impossible_sizes(
+      [](uword embed_dim, uword num_heads) { GroupedQueryAttention(embed_dim, num_heads, 1); });
 }
 
 TEST(GroupedQueryAttentionConstructor, RejectsKeyValueHeadsThatDoNotDivideTheHeads) {
   for (const uword G : {4U, 5U, 12U}) {
-    const auto call = [=] { GroupedQueryAttention(12, 6, G); };
-    ASSERT_TRUE(!refusal(call).empty()) << statement("threw", "nothing, for 6 heads and " + std::to_string(G) +
-                                                                  " key/value heads")
-                                        << likely_mistake("uneven_groups_accepted");
-    EXPECT_PRED_FORMAT1(RejectsArgument("num_kv_heads", {"6", std::to_string(G)}), call);
+    const RejectsArgument rejects("num_kv_heads", {"6", std::to_string(G)});
+    EXPECT_PRED_FORMAT1(RejectsOrNames(rejects, likely_mistake("uneven_groups_accepted")), [=] {
+      GroupedQueryAttention(12, 6, G);
+    }) << note("6 heads and " + std::to_string(G) + " key/value heads");
   }
 }
 
-TEST(GroupedQueryAttentionForward, RejectsAnXOfTheWrongShape) {
+TEST(GroupedQueryAttentionForward, RejectsAnInputOfTheWrongShape) {
   GroupedQueryAttention attention(12, 6, 2);
-  const auto with = [&](const arma::cube& X) { return [&attention, X] { attention.forward(X); }; };
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 8 x 3", "12"}), with(zeros(5, 8, 3)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 4 x 3", "12"}), with(zeros(5, 4, 3)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 24 x 3", "12"}), with(zeros(5, 24, 3)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"12 x 5 x 3", "12"}), with(zeros(12, 5, 3)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 0 x 0"}), with(arma::cube()));
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 12 x 3"}), with(arma::cube(0, 12, 3)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 0 x 3"}), with(arma::cube(5, 0, 3)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 12 x 0"}), with(arma::cube(5, 12, 0)));
+  expect_rejects_inputs(attention, 12);
 }
 
 TEST(GroupedQueryAttentionForward, RejectsAMaskOfTheWrongShape) {
   GroupedQueryAttention attention(12, 6, 2);
-  const arma::cube X = zeros(5, 12, 3);
-  const auto with = [&](uword rows, uword cols, uword slices) {
-    return [&attention, &X, mask = ones(rows, cols, slices)] { attention.forward(X, mask); };
-  };
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"4 x 5 x 1", "5 x 5"}), with(4, 5, 1));
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 4 x 1", "5 x 5"}), with(5, 4, 1));
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"1 x 5 x 3", "5 x 5"}), with(1, 5, 3));
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 5 x 2", "5 x 5"}), with(5, 5, 2));  // 2 divides H·B = 18
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 5 x 6", "5 x 5"}), with(5, 5, 6));  // G·B = 6
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 5 x 36", "5 x 5"}), with(5, 5, 36));
+  expect_rejects_masks(attention, normal(5, 12, 3), 6);
 }
 
 // -------------------------------------------------------------------------------------------------------------- speed

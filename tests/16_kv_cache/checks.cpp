@@ -15,9 +15,11 @@
 #include "attn/masking.hpp"
 #include "attn/multi_head_attention.hpp"
 #include "judge/allocation.hpp"
+#include "judge/draw.hpp"
 #include "judge/golden.hpp"
 #include "judge/matchers.hpp"
 #include "judge/oracles.hpp"
+#include "judge/properties.hpp"
 #include "judge/speed.hpp"
 
 namespace attn::judge {
@@ -28,9 +30,6 @@ using arma::uword;
 const std::vector<std::string> cache_axes = {"S", "D", "H·B"};
 const std::vector<std::string> prefill_axes = {"L", "E", "B"};
 const std::vector<std::string> decode_axes = {"tokens", "E", "B"};
-
-arma::cube normal(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::randn}; }
-arma::cube zeros(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::zeros}; }
 
 /// Lengths as text: "5, 2".
 std::string list(const arma::uvec& numbers) {
@@ -78,12 +77,7 @@ KVCache cache_from(const GoldenCase& golden) {
 
 /// The layer of a golden case.
 CachedAttention layer_from(const GoldenCase& golden, uword num_heads) {
-  CachedAttention attention(golden.linear("query_proj").weight.n_rows, num_heads);
-  attention.query_proj = golden.linear("query_proj");
-  attention.key_proj = golden.linear("key_proj");
-  attention.value_proj = golden.linear("value_proj");
-  attention.output_proj = golden.linear("output_proj");
-  return attention;
+  return with_projections(CachedAttention(golden.linear("query_proj").weight.n_rows, num_heads), golden);
 }
 
 /// Decodes the rows of X one after the other: (T x E x B). What has a wrong shape is returned as it is.
@@ -113,13 +107,9 @@ arma::cube joined(const arma::cube& prompt, uword length, const arma::cube& more
 
 /// Causal attention over all tokens at once, one number at a time.
 arma::cube naive_causal(const CachedAttention& attention, const arma::cube& X) {
-  const uword H = attention.num_heads();
-  const auto heads = [&](const Linear& proj) { return naive_split_heads(naive_linear(X, proj.weight, proj.bias), H); };
   Mask mask(X.n_rows, X.n_rows, 1, arma::fill::zeros);
   for (uword i = 0; i < X.n_rows; ++i) mask.slice(0).row(i).head(i + 1).ones();
-  const arma::cube context =
-      naive_attention(heads(attention.query_proj), heads(attention.key_proj), heads(attention.value_proj), mask);
-  return naive_linear(naive_merge_heads(context, H), attention.output_proj.weight, attention.output_proj.bias);
+  return naive_multi_head(projections_of(attention), attention.num_heads(), X, X, X, mask).output;
 }
 
 /// The cache of a layer of H heads after all tokens of X, one number at a time.
@@ -177,7 +167,8 @@ bool holds_numbers(const arma::cube& kept) {
 }
 
 /// The cache of a layer, after a rejected call.
-void expect_unchanged(const KVCache& cache, const KVCache& before, const std::string& call, const std::string& advice) {
+void expect_cache_unchanged(const KVCache& cache, const KVCache& before, const std::string& call,
+                            const std::string& advice) {
   const bool same_lengths = list(cache.lengths()) == list(before.lengths());
   const bool same = same_lengths && arma::approx_equal(cache.keys(), before.keys(), "absdiff", 0) &&
                     arma::approx_equal(cache.values(), before.values(), "absdiff", 0);
@@ -384,15 +375,12 @@ TEST(KvCache, AppendsWithoutCopiesThatItDoesNotNeed) {
                                         bytes_text(2 * 100 * 24 * 6 * sizeof(double)));
 }
 
-TEST(KvCache, LeavesWhatItAppendsAsItWas) {
+TEST(KvCache, LeavesItsArguments) {
   KVCache cache(3);
   const arma::cube K = normal(5, 4, 6), V = normal(5, 4, 6);
-  const arma::cube K_before = K, V_before = V;
   const arma::uvec lengths = {5, 2};
-  cache.append(K, V, lengths);
-  EXPECT_THAT(K, IsNear(K_before, cache_axes)) << note("append changed K_new");
-  EXPECT_THAT(V, IsNear(V_before, cache_axes)) << note("append changed V_new");
-  EXPECT_HOLDS(lengths(0) == 5 && lengths(1) == 2, "append changed lengths");
+  expect_leaves_its_arguments("append", {{"K_new", K}, {"V_new", V}, {"lengths", lengths}},
+                              [&] { cache.append(K, V, lengths); });
 }
 
 TEST(KvCache, IsACopyOfItsOwnWhenCopied) {
@@ -487,33 +475,17 @@ TEST(KvCache, IsAsBeforeAfterARejectedAppend) {
 
 TEST(CachedAttention, HasFourProjectionsWithBias) {
   const CachedAttention attention(6, 3);
-  for (const Linear* proj :
-       {&attention.query_proj, &attention.key_proj, &attention.value_proj, &attention.output_proj}) {
-    EXPECT_THAT(proj->weight, HasShape({{"E (in)", 6}, {"E (out)", 6}}));
-    ASSERT_HOLDS(!proj->bias.is_empty(), "a projection has no bias") << likely_mistake("projections_without_bias");
-    EXPECT_THAT(arma::mat(proj->bias), HasShape({{"1", 1}, {"E", 6}}));
-  }
+  expect_four_projections_with_bias(projections_of(attention), 6, likely_mistake("projections_without_bias"));
   const bool only_the_layer = attention.num_heads() == 1 && KVCache(3).num_heads() == 3;
   EXPECT_HOLDS(attention.num_heads() == 3, "num_heads() is " + std::to_string(attention.num_heads()) + ", want 3")
       << (only_the_layer ? likely_mistake("layer_of_one_head") : "");
   EXPECT_HOLDS(attention.cache().batch_size() == 0, "the cache of a new layer is not empty");
 }
 
-TEST(CachedAttention, HasTheProjectionsThatLinearDraws) {
-  const CachedAttention attention(50, 2);
-  const std::vector<const Linear*> all = {&attention.query_proj, &attention.key_proj, &attention.value_proj,
-                                          &attention.output_proj};
-  for (std::size_t a = 0; a < all.size(); ++a) {
-    const arma::mat bias = all[a]->bias;
-    for (const arma::mat* part : {&all[a]->weight, &bias}) {
-      EXPECT_HOLDS(arma::abs(*part).max() <= 1 / std::sqrt(50.0) && arma::stddev(arma::vectorise(*part)) > 0.06,
-                   "the weight or the bias of a projection is not as Linear draws it");
-    }
-    for (std::size_t b = 0; b < a; ++b) {
-      EXPECT_HOLDS(!arma::approx_equal(all[a]->weight, all[b]->weight, "absdiff", 1e-12),
-                   "two of the four projections have the same weight");
-    }
-  }
+TEST(CachedAttention, KeepsWhatLinearDraws) { expect_drawn_as_linear_draws(projections_of(CachedAttention(50, 2))); }
+
+TEST(CachedAttention, DrawsEachProjectionAnew) {
+  expect_draws_each_projection_anew(projections_of(CachedAttention(50, 2)));
 }
 
 // -------------------------------------------------------------------------------------- prefill and decode, 16.5, 16.6
@@ -678,7 +650,7 @@ TEST(CachedAttention, EqualsTheDefinitionForOtherSizes) {
   }
 }
 
-TEST(CachedAttention, DoesNotSeeThePaddingOfThePrompt) {
+TEST(CachedAttention, IgnoresPadding) {
   CachedAttention attention(8, 4);
   const arma::uvec lengths = {2, 5, 3};
   const arma::cube prompt = normal(5, 8, 3), more = normal(4, 8, 3);
@@ -693,28 +665,23 @@ TEST(CachedAttention, DoesNotSeeThePaddingOfThePrompt) {
       << note("other numbers stand in the padding of the prompt, and nothing may change");
 }
 
-TEST(CachedAttention, KeepsTheSequencesApart) {
+TEST(CachedAttention, KeepsTheBatchApart) {
   CachedAttention attention(8, 4);
   const arma::uvec lengths = {2, 5, 3};
   const arma::cube prompt = normal(5, 8, 3), more = normal(4, 8, 3);
   attention.prefill(prompt, lengths);
-  const arma::cube together = decode_all(attention, more);
-  for (uword b = 0; b < 3; ++b) {
+  expect_keeps_apart("sequence", 3, decode_all(attention, more), [&](uword b) {
     attention.prefill(prompt.subcube(0, 0, b, lengths(b) - 1, 7, b));
-    EXPECT_THAT(decode_all(attention, tokens_of(more, b)), IsNear(tokens_of(together, b), decode_axes))
-        << note("sequence " + std::to_string(b) + " alone must give what it gives in the batch");
-  }
+    return decode_all(attention, tokens_of(more, b));
+  });
 }
 
-TEST(CachedAttention, TakesTheTokensOfThePromptInAnyOrder) {
+TEST(CachedAttention, IgnoresTheOrderOfKeys) {
   CachedAttention attention(8, 4);
   const arma::cube prompt = normal(5, 8, 3), token = normal(1, 8, 3);
-  arma::cube reordered(5, 8, 3);
-  const arma::uvec order = {3, 0, 4, 2, 1};
-  for (uword b = 0; b < 3; ++b) reordered.slice(b) = arma::mat(prompt.slice(b)).rows(order);
   attention.prefill(prompt);
   const arma::cube wanted = attention.decode(token);
-  attention.prefill(reordered);
+  attention.prefill(reordered(prompt, shuffled(5)));
   EXPECT_THAT(attention.decode(token), IsNear(wanted, decode_axes))
       << note("without positions a new token sees a set: the order of the tokens before it must not matter");
 }
@@ -764,7 +731,7 @@ TEST(CachedAttention, DecodesWithoutAMatrixOfAllTokens) {
                                         "; a decode has one query a sequence, and projects one token");
 }
 
-TEST(CachedAttention, StandsScoresFarFromZero) {
+TEST(CachedAttention, AcceptsExtremeScores) {
   const GoldenCase golden = load_golden("far_from_zero");
   CachedAttention attention = layer_from(golden, 3);
   const arma::cube prompt = golden.cube("prompt"), tokens = golden.cube("new");
@@ -783,35 +750,21 @@ TEST(CachedAttention, IsACopyOfItsOwnWhenCopied) {
   expect_lengths(copy.cache(), {3, 6, 4});
 }
 
-TEST(CachedAttention, LeavesItsArgumentsAndItsFieldsAsTheyWere) {
+TEST(CachedAttention, LeavesItsFieldsAndArguments) {
   CachedAttention attention(6, 3);
-  const CachedAttention before = attention;
+  const Projections before = projections_of(attention);
   const arma::cube X = normal(5, 6, 2), x = normal(1, 6, 2);
-  const arma::cube X_before = X, x_before = x;
-  attention.prefill(X, {4, 5});
-  attention.decode(x);
-  EXPECT_THAT(X, IsNear(X_before, prefill_axes)) << note("prefill changed X");
-  EXPECT_THAT(x, IsNear(x_before, decode_axes)) << note("decode changed x");
-  const std::vector<std::pair<const Linear*, const Linear*>> pairs = {
-      {&attention.query_proj, &before.query_proj},
-      {&attention.key_proj, &before.key_proj},
-      {&attention.value_proj, &before.value_proj},
-      {&attention.output_proj, &before.output_proj},
-  };
-  for (const auto& [after, original] : pairs) {
-    EXPECT_THAT(after->weight, IsNear(original->weight, {"in", "out"})) << note("a projection was changed");
-    EXPECT_THAT(arma::mat(after->bias), IsNear(arma::mat(original->bias), {"1", "out"}))
-        << note("a projection was changed");
-  }
+  expect_leaves_its_arguments("prefill or decode", {{"X", X}, {"x", x}}, [&] {
+    attention.prefill(X, {4, 5});
+    attention.decode(x);
+  });
+  expect_unchanged(before, projections_of(attention), "prefill or decode");
 }
 
 // ------------------------------------------------------------------------------------------- bad input, 16.4 to 16.6
 
-TEST(CachedAttention, RejectsSizesThatMakeNoProjections) {
-  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"0"}), [] { CachedAttention(0, 3); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { CachedAttention(6, 0); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"7", "3"}), [] { CachedAttention(7, 3); });
-  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"3", "6"}), [] { CachedAttention(3, 6); });
+TEST(CachedAttention, RejectsImpossibleSizes) {
+  expect_rejects_impossible_sizes([](uword embed_dim, uword num_heads) { CachedAttention(embed_dim, num_heads); });
 }
 
 TEST(CachedAttention, RejectsAPromptOfTheWrongShape) {
@@ -862,11 +815,11 @@ TEST(CachedAttention, IsAsBeforeAfterARejectedPrefill) {
   };
   const std::string advice = "fill a new KVCache, and move it into cache_ when nothing can be rejected any more";
   EXPECT_PRED_FORMAT1(RejectsArgument("X", {"9"}), prefill(normal(5, 9, 2), {}));
-  expect_unchanged(attention.cache(), before, "prefill", advice);
+  expect_cache_unchanged(attention.cache(), before, "prefill", advice);
   EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"7"}), prefill(normal(5, 12, 2), {7, 2}));
-  expect_unchanged(attention.cache(), before, "prefill", advice);
+  expect_cache_unchanged(attention.cache(), before, "prefill", advice);
   EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"6", "3"}), prefill(normal(3, 12, 4), {1, 6, 1, 2}));
-  expect_unchanged(attention.cache(), before, "prefill", advice);
+  expect_cache_unchanged(attention.cache(), before, "prefill", advice);
   const arma::cube tokens = golden.cube("new");
   EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")))
       << note("prefill was called with bad input before; it must leave the cache as it was");
@@ -880,11 +833,11 @@ TEST(CachedAttention, IsAsBeforeAfterARejectedDecode) {
   const auto decode = [&](const arma::cube& x) { return [&attention, x] { attention.decode(x); }; };
   const std::string advice = "check x before you append";
   EXPECT_PRED_FORMAT1(RejectsArgument("x", {"9"}), decode(normal(1, 9, 2)));
-  expect_unchanged(attention.cache(), before, "decode", advice);
+  expect_cache_unchanged(attention.cache(), before, "decode", advice);
   EXPECT_PRED_FORMAT1(RejectsArgument("x", {"4"}), decode(normal(1, 12, 4)));
-  expect_unchanged(attention.cache(), before, "decode", advice);
+  expect_cache_unchanged(attention.cache(), before, "decode", advice);
   EXPECT_PRED_FORMAT1(RejectsArgument("x", {"3"}), decode(normal(3, 12, 2)));
-  expect_unchanged(attention.cache(), before, "decode", advice);
+  expect_cache_unchanged(attention.cache(), before, "decode", advice);
   const arma::cube tokens = golden.cube("new");
   EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")))
       << note("decode was called with bad input before; it must leave the cache as it was");

@@ -52,6 +52,13 @@ arma::cube part_of(const arma::cube& x, uword n, uword count) {
   return x.slices(n * each, (n + 1) * each - 1);
 }
 
+/// What a mask may hold instead of 1.
+const std::vector<uword> other_ones = {3, 5, 7};
+
+std::string mask_note(uword number) {
+  return note("the mask holds " + to_string(number) + " instead of 1 here; any number but 0 means may attend");
+}
+
 arma::cube project(const Linear& layer, const arma::cube& x) { return naive_linear(x, layer.weight, layer.bias); }
 
 }  // namespace
@@ -133,7 +140,8 @@ void expect_draws_each_projection_anew(const Projections& projections) {
   }
 }
 
-void expect_leaves_seeding_to_the_caller(const std::string& what, const std::function<arma::mat()>& draw) {
+void expect_leaves_seeding_to_the_caller(const std::string& what, const std::function<arma::mat()>& draw,
+                                         const std::string& likely) {
   const arma::mat first = draw(), second = draw(), third = draw();
   EXPECT_HOLDS(!equal(first, second) && !equal(second, third), what + " draws the same numbers at every call")
       << note("it seeds the generator itself; leave that to the caller");
@@ -144,7 +152,7 @@ void expect_leaves_seeding_to_the_caller(const std::string& what, const std::fun
   };
   EXPECT_HOLDS(next_number_after(1) != next_number_after(2),
                "whatever seed the caller sets, the same numbers follow after " + what)
-      << note("it seeds the generator itself; leave that to the caller");
+      << note("it seeds the generator itself; leave that to the caller") << likely;
   arma::arma_rng::set_seed(9);
   const arma::mat once = draw();
   arma::arma_rng::set_seed(9);
@@ -236,11 +244,10 @@ void expect_blocks_the_future(const SelfAttention& attention, const arma::cube& 
 
 void expect_takes_any_number_but_zero(const SelfAttention& attention, const arma::cube& X, const Mask& mask) {
   const arma::cube output = attention.forward(X, mask), weights = attention.attention_weights();
-  for (const uword number : {3U, 7U}) {
-    const std::string about =
-        note("the mask holds " + to_string(number) + " instead of 1 here; any number but 0 means may attend");
-    EXPECT_THAT(attention.forward(X, number * mask), IsNear(output, output_axes)) << about;
-    EXPECT_THAT(attention.attention_weights(), IsNear(weights, weights_axes(weights.n_slices / X.n_slices))) << about;
+  for (const uword number : other_ones) {
+    EXPECT_THAT(attention.forward(X, number * mask), IsNear(output, output_axes)) << mask_note(number);
+    EXPECT_THAT(attention.attention_weights(), IsNear(weights, {"L (queries)", "L (keys)", "slices"}))
+        << mask_note(number);
   }
 }
 
@@ -351,6 +358,32 @@ void expect_keeps_apart(const std::string& what, uword count, const arma::cube& 
   for (uword n = 0; n < count; ++n) {
     EXPECT_THAT(part_of(together, n, count), IsNear(alone(n)))
         << note("this is " + what + " " + to_string(n) + "; alone, the same " + what + " gives what is wanted");
+  }
+}
+
+void expect_follows_permuted_queries(const std::function<arma::cube(const arma::cube& Q)>& attend,
+                                     const arma::cube& Q) {
+  const arma::uvec order = shuffled(Q.n_rows);
+  const arma::cube output = attend(Q);
+  ASSERT_HOLDS(output.n_rows == Q.n_rows, "the result is " + shape_text(output) + " for queries of " + shape_text(Q));
+  EXPECT_THAT(attend(reordered(Q, order)), IsNear(reordered(output, order)))
+      << note("the queries were put in another order: the rows of the output must follow them");
+}
+
+void expect_ignores_the_order_of_keys(
+    const std::function<arma::cube(const arma::cube& K, const arma::cube& V, const Mask& mask)>& attend,
+    const arma::cube& K, const arma::cube& V, const Mask& mask) {
+  const arma::uvec order = shuffled(K.n_rows);
+  const Mask mask_reordered = mask.is_empty() ? mask : reordered_columns(mask, order);
+  const arma::cube output = attend(K, V, mask);
+  EXPECT_THAT(attend(reordered(K, order), reordered(V, order), mask_reordered), IsNear(output))
+      << note("keys, values and the columns of a mask were put in another order, all in the same: nothing may change");
+}
+
+void expect_takes_any_number_but_zero(const std::function<arma::cube(const Mask& mask)>& attend, const Mask& mask) {
+  const arma::cube wanted = attend(mask);
+  for (const uword number : other_ones) {
+    EXPECT_THAT(attend(number * mask), IsNear(wanted)) << mask_note(number);
   }
 }
 

@@ -118,7 +118,9 @@ void expect_draws_each_projection_anew(const Projections& projections);
 
 /// LeavesSeedingToTheCaller: what `draw` makes differs from call to call, is the same for the same seed, and the
 /// caller's seed decides which numbers follow. `what` is the function's or the class's name.
-void expect_leaves_seeding_to_the_caller(const std::string& what, const std::function<arma::mat()>& draw);
+/// `likely` is named when the caller's seed decides nothing.
+void expect_leaves_seeding_to_the_caller(const std::string& what, const std::function<arma::mat()>& draw,
+                                         const std::string& likely = "");
 
 /// LeavesTheGeneratorAlone: nothing is drawn.
 void expect_leaves_the_generator_alone(const std::string& what, const std::function<void()>& call);
@@ -147,7 +149,7 @@ void expect_keeps_the_batch_apart(const SelfAttention& attention, const arma::cu
 /// BlocksTheFuture: under a causal mask the last two tokens change their own rows, and no other.
 void expect_blocks_the_future(const SelfAttention& attention, const arma::cube& X);
 
-/// TakesAnyNumberButZeroAsAllowed.
+/// TakesAnyNumberButZeroAsAllowed, of output and weights.
 void expect_takes_any_number_but_zero(const SelfAttention& attention, const arma::cube& X, const Mask& mask);
 
 /// DropsAnewAtEveryCall: of a layer that is training, with p = 0.5.
@@ -182,6 +184,17 @@ void expect_nan_as_wanted(const Attended& attended, const Attended& wanted, cons
 /// gives alone. `what` is "sequence" or "slice".
 void expect_keeps_apart(const std::string& what, arma::uword count, const arma::cube& together,
                         const std::function<arma::cube(arma::uword n)>& alone);
+
+/// FollowsPermutedQueries: the rows of the result follow the rows of Q.
+void expect_follows_permuted_queries(const std::function<arma::cube(const arma::cube& Q)>& attend, const arma::cube& Q);
+
+/// IgnoresTheOrderOfKeys: of keys, values and the columns of the mask, put in another order alike.
+void expect_ignores_the_order_of_keys(
+    const std::function<arma::cube(const arma::cube& K, const arma::cube& V, const Mask& mask)>& attend,
+    const arma::cube& K, const arma::cube& V, const Mask& mask = {});
+
+/// TakesAnyNumberButZeroAsAllowed: a mask may hold other numbers than 1.
+void expect_takes_any_number_but_zero(const std::function<arma::cube(const Mask& mask)>& attend, const Mask& mask);
 
 /// An argument of a function, by name; it refers to the argument.
 class Argument {
