@@ -13,9 +13,11 @@
 #include "attn/sentence_attention.hpp"
 #include "attn/text.hpp"
 #include "attn/vocabulary.hpp"
+#include "judge/draw.hpp"
 #include "judge/golden.hpp"
 #include "judge/matchers.hpp"
 #include "judge/oracles.hpp"
+#include "judge/properties.hpp"
 #include "judge/speed.hpp"
 
 namespace attn::judge {
@@ -47,7 +49,7 @@ std::string bytes_text(const std::string& bytes) {
   return text;
 }
 
-/// ["this", "is"]; a token that may be no UTF-8 is shown by its bytes too.
+/// ["this", "is"]; a token that may not be valid UTF-8 is shown by its bytes too.
 std::string tokens_text(const Tokens& tokens) {
   std::string text;
   for (const std::string& token : tokens) {
@@ -108,7 +110,7 @@ TEST(Text, NumbersTheFirstAndLastCharacterOfEachLength) {
   }
 }
 
-TEST(Text, NumbersEveryCharacterThereIs) {
+TEST(Text, NumbersEveryCharacter) {
   for (char32_t c = 0; c < 0x110000 && !HasFailure(); c += c < 0x900 ? 1 : 61) {
     if (c < 0xD800 || c > 0xDFFF) expect_code_point(utf8(c), c);
   }
@@ -135,7 +137,7 @@ TEST(Text, CutsTheFirstAndLastCharacterOfEachLength) {
   EXPECT_THAT(split_characters(text), Are(wanted)) << note("all of these are UTF-8");
 }
 
-TEST(Text, CutsEveryCharacterThereIs) {
+TEST(Text, CutsEveryCharacter) {
   Tokens wanted;
   for (char32_t c = 0; c < 0x110000; c += c < 0x900 ? 1 : 61) {
     if (c >= 0xD800 && c <= 0xDFFF) continue;
@@ -163,7 +165,7 @@ bool is_one_character(const std::string& bytes) {
 /// Whether whole characters are found, with their numbers: only then is more to be said about one that is not.
 bool knows_characters() { return is_one_character("喜") && code_point("喜") == U'喜'; }
 
-/// Bytes that are no character, alone and after 13 good bytes. `likely` is said when they are let through.
+/// Bytes that are no character, alone and after 13 good bytes. `likely` is named when they are accepted.
 void expect_not_utf8(const std::string& bytes, const std::string& likely) {
   for (const std::string& before : {std::string(), std::string("this is 喜 x")}) {
     const std::string text = before + bytes;
@@ -260,24 +262,24 @@ TEST(Text, CutsASentenceAtItsSpaces) {
   EXPECT_THAT(tokenize("this is an example sentence"), Are({"this", "is", "an", "example", "sentence"}));
 }
 
-TEST(Text, MakesLettersSmall) {
+TEST(Text, LowerCasesLetters) {
   EXPECT_THAT(
       tokenize("This IS Zebra AZaz"),
       Are({"this", "is", "zebra", "azaz"}, {{{"This", "IS", "Zebra", "AZaz"}, likely_mistake("letters_left_large")}}));
   EXPECT_THAT(tokenize("a1 [@] {`} X_9"), Are({"a1", "[@]", "{`}", "x_9"}));
 }
 
-TEST(Text, MakesNoOtherCharacterSmall) {
+TEST(Text, LowerCasesNoOtherCharacter) {
   // Adding 0x20 to the byte C3 gives E3: what is left is not UTF-8.
   EXPECT_THAT(tokenize("École ÀÉ"), Are({"École", "ÀÉ"}, {{{"\xE3\x89"
                                                             "cole",
                                                             "\xE3\x80\xE3\x89"},
                                                            likely_mistake("other_bytes_lowered")}}))
-      << note("only A to Z are made small");
-  EXPECT_THAT(tokenize("喜欢 Ж"), Are({"喜欢", "Ж"})) << note("only A to Z are made small");
+      << note("only A to Z are lower-cased");
+  EXPECT_THAT(tokenize("喜欢 Ж"), Are({"喜欢", "Ж"})) << note("only A to Z are lower-cased");
 }
 
-TEST(Text, KeepsAWordWholeThatStandsAlone) {
+TEST(Text, KeepsASingleWordWhole) {
   EXPECT_THAT(tokenize("sentence"),
               Are({"sentence"}, {{{"s", "e", "n", "t", "e", "n", "c", "e"}, likely_mistake("word_cut_into_letters")}}));
   EXPECT_THAT(tokenize("Überraschung"), Are({"Überraschung"})) << note("letters in a row are one word");
@@ -307,16 +309,16 @@ TEST(Text, KeepsPunctuation) {
   EXPECT_THAT(tokenize("Is this it? Yes!"), Are({"is", "this", "it?", "yes!"}));
 }
 
-TEST(Text, TakesTheWideSpaceForASpace) {
+TEST(Text, TreatsTheWideSpaceAsASpace) {
   EXPECT_THAT(tokenize("我\u3000喜欢"),
               Are({"我", "喜欢"}, {{{"我", "\u3000", "喜", "欢"}, likely_mistake("wide_space_unknown")}}));
 }
 
-TEST(Text, TakesTabsAndLineEndsForSpaces) {
+TEST(Text, TreatsTabsAndLineEndsAsSpaces) {
   EXPECT_THAT(tokenize("this\tis\nan\r\nexample"), Are({"this", "is", "an", "example"}));
 }
 
-TEST(Text, OverlooksSpacesAroundAndTwice) {
+TEST(Text, IgnoresSpacesAroundAndTwice) {
   const std::string likely = tokenize("我喜欢").size() == 3 ? likely_mistake("outer_spaces_count") : "";
   EXPECT_THAT(tokenize("  this   is \t it  "), Are({"this", "is", "it"})) << note("there is no empty token");
   EXPECT_THAT(tokenize(" 我喜欢"), Are({"我", "喜", "欢"}, {{{"我喜欢"}, likely}}))
@@ -386,7 +388,7 @@ TEST(Vocabulary, GivesTheWordOfANumber) {
   EXPECT_HOLDS(vocabulary.word(0) == "?", "word(0) is not \"?\"");
 }
 
-TEST(Vocabulary, TakesLargeLettersForSmallOnes) {
+TEST(Vocabulary, IgnoresTheCaseOfLetters) {
   const Vocabulary vocabulary(Tokens{"This", "IS", "École"});
   const std::string about = numbers_from_one() ? likely_mistake("vocabulary_keeps_case") : "";
   expect_id(vocabulary, "this", 1, about);
@@ -396,8 +398,8 @@ TEST(Vocabulary, TakesLargeLettersForSmallOnes) {
   const std::string ends = Vocabulary(Tokens{"ABYZ"}).word(1);
   EXPECT_HOLDS(ends == "abyz", "\"ABYZ\" was stored as \"" + ends + "\"")
       << (ends.find("by") != std::string::npos ? likely_mistake("vocabulary_skips_a_or_z") : "");
-  expect_id(vocabulary, "École", 3, note("only A to Z are made small"));
-  expect_id(vocabulary, "école", 0, note("only A to Z are made small"));
+  expect_id(vocabulary, "École", 3, note("only A to Z are lower-cased"));
+  expect_id(vocabulary, "école", 0, note("only A to Z are lower-cased"));
   expect_id(Vocabulary(Tokens{"This", "this", "IS"}), "is", 2, note("This and this are one word, and have one number"));
 }
 
@@ -413,7 +415,7 @@ TEST(Vocabulary, GivesARepeatedWordOneNumber) {
   EXPECT_HOLDS(vocabulary.word(3) == "it", "word(3) is not \"it\"") << about;
 }
 
-TEST(Vocabulary, HasAQuestionMarkAsAWordLikeAnyOther) {
+TEST(Vocabulary, TreatsAQuestionMarkAsAnyOtherWord) {
   const Vocabulary vocabulary(Tokens{"is", "?"});
   expect_id(vocabulary, "?", 2, note("\"?\" is what word(0) shows, but no word is stored for 0"));
 }
@@ -435,7 +437,7 @@ TEST(Vocabulary, RejectsAnEmptyWord) {
   EXPECT_PRED_FORMAT1(RejectsArgument("words", {}), [] { Vocabulary(Tokens{"this", ""}); });
 }
 
-TEST(Vocabulary, RejectsANumberThatNoWordHas) {
+TEST(Vocabulary, RejectsAnUnknownNumber) {
   const Vocabulary vocabulary(words);
   EXPECT_PRED_FORMAT1(RejectsArgument("id", {"10"}), [&] { vocabulary.word(10); });
   EXPECT_PRED_FORMAT1(RejectsArgument("id", {"77", "10"}), [&] { vocabulary.word(77); });
@@ -501,7 +503,7 @@ TEST(VocabularyEncode, ReadsOneSentenceAlone) {
   EXPECT_THAT(as_row(batch.lengths), IsNear(arma::mat(1, 1, arma::fill::value(2.0)), {"1", "B"}));
 }
 
-TEST(VocabularyEncode, LooksEverySentenceUpAfresh) {
+TEST(VocabularyEncode, StartsAfresh) {
   const std::string about = note("the same sentence was encoded before, with another vocabulary or max_length");
   encode({"this is it"}, Vocabulary(words), 3);
   const EncodedBatch other = encode({"this is it", "it"}, Vocabulary(Tokens{"it", "is", "so"}), 3);
@@ -545,12 +547,8 @@ TEST(Embedding, DrawsFromTheStandardNormalDistribution) {
   EXPECT_HOLDS(arma::abs(embedding.weight.row(0)).max() > 0, "row 0 is zeros") << note("row 0 is drawn as any other");
 }
 
-TEST(Embedding, LeavesTheRandomGeneratorToTheCaller) {
-  const Embedding first(6, 4);
-  const Embedding second(6, 4);
-  EXPECT_HOLDS(!arma::approx_equal(first.weight, second.weight, "absdiff", 1e-12),
-               "two new embeddings have the same weight")
-      << note("the constructor seeds the generator itself; leave that to the caller");
+TEST(Embedding, LeavesSeedingToTheCaller) {
+  expect_leaves_seeding_to_the_caller("the constructor", [] { return Embedding(6, 4).weight; });
 }
 
 TEST(Embedding, GivesAnLByEByBCube) {
@@ -594,7 +592,7 @@ TEST(Embedding, RejectsSizesOfZero) {
   EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"0"}), [] { Embedding(6, 0); });
 }
 
-TEST(Embedding, RejectsNumbersThatItHasNoRowFor) {
+TEST(Embedding, RejectsNumbersWithoutARow) {
   const Embedding embedding(6, 4);
   EXPECT_PRED_FORMAT1(RejectsArgument("ids", {"6"}), [&] { embedding(arma::umat{{1, 6}, {2, 0}}); });
   EXPECT_PRED_FORMAT1(RejectsArgument("ids", {"77", "6"}), [&] { embedding(arma::umat{{1, 5}, {77, 0}, {3, 3}}); });
@@ -606,12 +604,7 @@ TEST(Embedding, RejectsNumbersThatItHasNoRowFor) {
 // ----------------------------------------------------------------------------------------------- attend, 10.6
 
 MultiHeadAttention layer_from(const GoldenCase& golden, arma::uword num_heads) {
-  MultiHeadAttention attention(golden.mat("embedding").n_cols, num_heads, 0);
-  attention.query_proj = golden.linear("query_proj");
-  attention.key_proj = golden.linear("key_proj");
-  attention.value_proj = golden.linear("value_proj");
-  attention.output_proj = golden.linear("output_proj");
-  return attention;
+  return with_projections(MultiHeadAttention(golden.mat("embedding").n_cols, num_heads, 0), golden);
 }
 
 EncodedBatch batch_from(const GoldenCase& golden) {
@@ -628,7 +621,7 @@ arma::cube words_only(arma::cube x, const arma::uvec& lengths) {
   return x;
 }
 
-TEST(SentenceAttention, KeepsTheShapeOfTheEmbeddedWords) {
+TEST(SentenceAttention, KeepsTheShapeOfItsInput) {
   const GoldenCase golden = load_golden("batch");
   MultiHeadAttention attention = layer_from(golden, 2);
   EXPECT_THAT(attend(batch_from(golden), embedding_from(golden), attention), HasShape({{"L", 5}, {"E", 4}, {"B", 3}}));
@@ -675,7 +668,7 @@ TEST(SentenceAttention, AttendsToUnknownWords) {
   const arma::mat first = attention.attention_weights().slice(0);                      // word 2 is unknown
   const arma::mat second = attention.attention_weights().slice(2).submat(0, 0, 2, 2);  // words 1 and 2 are
   const bool others = first.col(0).min() > 0 && first.col(1).min() > 0 && first.col(4).min() > 0;
-  EXPECT_HOLDS(first.col(2).min() > 0 && second.min() > 0, "a word is blocked: somebody gives it no weight")
+  EXPECT_HOLDS(first.col(2).min() > 0 && second.min() > 0, "a word is blocked: some word gives it no weight")
       << (others && second.col(0).min() > 0 ? likely_mistake("mask_from_ids") : "");
 }
 
@@ -695,7 +688,7 @@ TEST(SentenceAttention, KeepsTheWeightsThatPyTorchHas) {
   EXPECT_THAT(words_only(attention.attention_weights(), batch.lengths), Matches(golden.expected("weights")));
 }
 
-TEST(SentenceAttention, LetsAnEmptySentenceAttendToNobody) {
+TEST(SentenceAttention, GivesTheBiasToAnEmptySentence) {
   const GoldenCase golden = load_golden("batch");
   MultiHeadAttention attention = layer_from(golden, 2);
   const arma::cube output = attend(batch_from(golden), embedding_from(golden), attention);
@@ -706,7 +699,7 @@ TEST(SentenceAttention, LetsAnEmptySentenceAttendToNobody) {
       << note("sentence 2 has no words: what comes out is the bias of output_proj");
 }
 
-TEST(SentenceAttention, ChangesNothingWithMorePadding) {
+TEST(SentenceAttention, IgnoresPadding) {
   const Vocabulary vocabulary(words);
   const Embedding embedding(vocabulary.size(), 6);
   MultiHeadAttention attention(6, 2, 0);
@@ -722,7 +715,7 @@ TEST(SentenceAttention, ChangesNothingWithMorePadding) {
   }
 }
 
-TEST(SentenceAttention, KeepsTheSentencesOfABatchApart) {
+TEST(SentenceAttention, KeepsTheBatchApart) {
   const Vocabulary vocabulary(words);
   const Embedding embedding(vocabulary.size(), 6);
   MultiHeadAttention attention(6, 3, 0);
@@ -757,21 +750,15 @@ TEST(SentenceAttention, EqualsTheDefinitionForOtherSizes) {
         X.slice(b).row(i) = embedding.weight.row(batch.ids(i, b));
       }
     }
-    const auto heads = [&](const Linear& layer) {
-      return naive_split_heads(naive_linear(X, layer.weight, layer.bias), sizes.H);
-    };
-    const arma::cube Q = heads(attention.query_proj);
-    const arma::cube K = heads(attention.key_proj);
-    const arma::cube context = naive_merge_heads(naive_attention(Q, K, heads(attention.value_proj), mask), sizes.H);
-    const arma::cube wanted = naive_linear(context, attention.output_proj.weight, attention.output_proj.bias);
+    const Attended wanted = naive_multi_head(projections_of(attention), sizes.H, X, X, X, mask);
     EXPECT_THAT(words_only(attend(batch, embedding, attention), batch.lengths),
-                IsNear(words_only(wanted, batch.lengths), {"L", "E", "B"}));
+                IsNear(words_only(wanted.output, batch.lengths), {"L", "E", "B"}));
     EXPECT_THAT(words_only(attention.attention_weights(), batch.lengths),
-                IsNear(words_only(naive_attention_weights(Q, K, mask), batch.lengths), {"L", "L", "H·B"}));
+                IsNear(words_only(wanted.weights, batch.lengths), {"L", "L", "H·B"}));
   }
 }
 
-TEST(SentenceAttention, FollowsTheWordsWhenTheyArePermuted) {
+TEST(SentenceAttention, FollowsPermutedTokens) {
   const Vocabulary vocabulary(words);
   const Embedding embedding(vocabulary.size(), 4);
   MultiHeadAttention attention(4, 2, 0);
@@ -783,7 +770,7 @@ TEST(SentenceAttention, FollowsTheWordsWhenTheyArePermuted) {
       << note("attention knows no order: the same words in another order give the same rows, in that order");
 }
 
-TEST(SentenceAttention, StartsAfreshAtEveryCall) {
+TEST(SentenceAttention, StartsAfresh) {
   const GoldenCase golden = load_golden("batch");
   MultiHeadAttention attention = layer_from(golden, 2);
   const Embedding embedding = embedding_from(golden);
@@ -798,29 +785,24 @@ TEST(SentenceAttention, StartsAfreshAtEveryCall) {
       << about;
 }
 
-TEST(SentenceAttention, LeavesTheLayersAsTheyWere) {
+TEST(SentenceAttention, LeavesItsArguments) {
   const GoldenCase golden = load_golden("batch");
   MultiHeadAttention attention = layer_from(golden, 2);
+  const Projections before = projections_of(attention);
   const Embedding embedding = embedding_from(golden);
   const EncodedBatch batch = batch_from(golden);
-  attend(batch, embedding, attention);
-  EXPECT_THAT(embedding.weight, IsNear(golden.mat("embedding"), {"num", "E"}));
-  EXPECT_THAT(attention.query_proj.weight, IsNear(golden.linear("query_proj").weight, {"in", "out"}));
-  EXPECT_THAT(attention.key_proj.weight, IsNear(golden.linear("key_proj").weight, {"in", "out"}));
-  EXPECT_THAT(attention.value_proj.weight, IsNear(golden.linear("value_proj").weight, {"in", "out"}));
-  EXPECT_THAT(attention.output_proj.weight, IsNear(golden.linear("output_proj").weight, {"in", "out"}));
+  expect_leaves_its_arguments(
+      "attend", {{"embedding.weight", embedding.weight}, {"batch.ids", batch.ids}, {"batch.lengths", batch.lengths}},
+      [&] { attend(batch, embedding, attention); });
+  expect_unchanged(before, projections_of(attention), "attend");
 }
 
-TEST(SentenceAttention, LeavesTheRandomGeneratorToTheCaller) {
+TEST(SentenceAttention, LeavesTheGeneratorAlone) {
   const GoldenCase golden = load_golden("batch");
   MultiHeadAttention attention = layer_from(golden, 2);
   attention.dropout.eval();
   const Embedding embedding = embedding_from(golden);
-  arma::arma_rng::set_seed(7);
-  const double wanted = arma::randu();
-  arma::arma_rng::set_seed(7);
-  attend(batch_from(golden), embedding, attention);
-  EXPECT_HOLDS(arma::randu() == wanted, "attend seeds the random generator, or draws from it");
+  expect_leaves_the_generator_alone("attend", [&] { attend(batch_from(golden), embedding, attention); });
 }
 
 TEST(SentenceAttention, LeavesDropoutToTheCaller) {
@@ -946,7 +928,7 @@ TEST(SentenceAttention, RejectsWeightsThatDoNotFit) {
   rejects(0, 0, 0, "0 x 0 x 0");
 }
 
-TEST(SentenceAttention, RejectsASentenceThatIsNotThere) {
+TEST(SentenceAttention, RejectsASentenceThatDoesNotExist) {
   const EncodedBatch batch{arma::umat(5, 3, arma::fill::zeros), arma::uvec{5, 3, 0}};
   const arma::cube weights(5, 5, 6, arma::fill::zeros);
   EXPECT_PRED_FORMAT1(RejectsArgument("sentence", {"3"}), [&] { weights_of_sentence(weights, batch, 3, 2); });

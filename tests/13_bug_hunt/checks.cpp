@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attn/bug_hunt.hpp"
+#include "judge/draw.hpp"
 #include "judge/golden.hpp"
 #include "judge/matchers.hpp"
 #include "judge/oracles.hpp"
@@ -27,13 +28,6 @@ arma::cube times(const arma::cube& x, const arma::mat& right) {
   arma::cube product(x.n_rows, right.n_cols, x.n_slices);
   for (arma::uword n = 0; n < x.n_slices; ++n) product.slice(n) = x.slice(n) * right;
   return product;
-}
-
-/// The rows of every slice in another order.
-arma::cube rows_in_order(const arma::cube& x, const arma::uvec& order) {
-  arma::cube ordered(order.n_elem, x.n_cols, x.n_slices);
-  for (arma::uword n = 0; n < x.n_slices; ++n) ordered.slice(n) = arma::mat(x.slice(n)).rows(order);
-  return ordered;
 }
 
 // ------------------------------------------------------------------------------------------- slow_training, 13.1
@@ -59,7 +53,7 @@ TEST(SlowTraining, GivesTheTwoByTwoWorkedByHand) {
   EXPECT_THAT(Projections(golden).attend(golden.cube("X")), Matches(golden.expected("output")));
 }
 
-TEST(SlowTraining, HearsEveryParameterThatCanBeTrained) {
+TEST(SlowTraining, DependsOnEveryParameter) {
   const GoldenCase golden = load_golden("self_attention");
   const arma::cube X = golden.cube("X");
   const Projections given(golden);
@@ -101,7 +95,7 @@ TEST(SlowTraining, TakesTheMeanWhenAllKeysAreAlike) {
       << note("key_proj.weight was set to zero: every key is the same, so every query takes the mean of the values");
 }
 
-TEST(SlowTraining, GivesALoneTokenItsOwnValue) {
+TEST(SlowTraining, GivesASingleTokenItsOwnValue) {
   const Projections layers(4);
   const arma::cube X(1, 4, 3, arma::fill::randn);
   EXPECT_THAT(layers.attend(X), IsNear(naive_linear(X, layers.value.weight, layers.value.bias), {"L", "E", "B"}))
@@ -151,7 +145,7 @@ TEST(SharpWeights, DoesNotGrowSharperWithTheWidth) {
       << note("500 queries and their 4 keys, drawn from a normal distribution: both must be nearly the same");
 }
 
-TEST(SharpWeights, CountsAFeatureThatIsThereFourTimesTwice) {
+TEST(SharpWeights, CountsAFeatureRepeatedFourTimesTwice) {
   const GoldenCase golden = load_golden("causal");
   const arma::mat copies = arma::repmat(arma::eye(5, 5), 1, 4);
   const arma::cube four_times = causal_weights(times(golden.cube("Q"), copies), times(golden.cube("K"), copies));
@@ -288,7 +282,7 @@ TEST(UnequalLengths, GivesTheQueryWorkedByHand) {
   EXPECT_THAT(cross_attention_of(golden, 2), Matches(golden.expected("output")));
 }
 
-TEST(UnequalLengths, HearsEveryTokenOfTheOtherSentence) {
+TEST(UnequalLengths, DependsOnEveryTokenOfTheOtherSentence) {
   for (const char* name : {"more_keys", "fewer_keys"}) {
     const GoldenCase golden = load_golden(name);
     const arma::cube Q = golden.cube("Q");
@@ -314,7 +308,7 @@ TEST(UnequalLengths, HearsEveryTokenOfTheOtherSentence) {
   }
 }
 
-TEST(UnequalLengths, GivesBackAValueThatAllTokensShare) {
+TEST(UnequalLengths, ReturnsAValueThatAllTokensShare) {
   for (const arma::uword S : {1U, 3U, 7U}) {
     arma::cube V(S, 6, 2);
     for (arma::uword c = 0; c < 6; ++c) {
@@ -330,21 +324,21 @@ TEST(UnequalLengths, GivesBackAValueThatAllTokensShare) {
   }
 }
 
-TEST(UnequalLengths, DoesNotMindTheOrderOfTheOtherSentence) {
+TEST(UnequalLengths, IgnoresTheOrderOfKeys) {
   const GoldenCase golden = load_golden("more_keys");
   const arma::uvec order = {3, 0, 4, 1, 2};
-  EXPECT_THAT(cross_attention(golden.cube("Q"), rows_in_order(golden.cube("K"), order),
-                              rows_in_order(golden.cube("V"), order), 3),
-              Matches(golden.expected("output")))
+  EXPECT_THAT(
+      cross_attention(golden.cube("Q"), reordered(golden.cube("K"), order), reordered(golden.cube("V"), order), 3),
+      Matches(golden.expected("output")))
       << note("keys and values were put in another order, both in the same: the output must not change");
 }
 
-TEST(UnequalLengths, EqualsPyTorchForMoreKeysThanQueries) {
+TEST(UnequalLengths, EqualsPyTorchWithMoreKeysThanQueries) {
   const GoldenCase golden = load_golden("more_keys");
   EXPECT_THAT(cross_attention_of(golden, 3), Matches(golden.expected("output")));
 }
 
-TEST(UnequalLengths, EqualsPyTorchForFewerKeysThanQueries) {
+TEST(UnequalLengths, EqualsPyTorchWithFewerKeysThanQueries) {
   const GoldenCase golden = load_golden("fewer_keys");
   EXPECT_THAT(cross_attention_of(golden, 3), Matches(golden.expected("output")));
 }
@@ -395,10 +389,10 @@ TEST(NanSentence, GivesTheTwoSentencesWorkedByHand) {
 TEST(NanSentence, EqualsPyTorch) {
   const GoldenCase golden = load_golden("padded");
   EXPECT_THAT(padded_attention_of(golden), Matches(golden.expected("output")))
-      << note("the lengths are 3, 0, 0; a query that may attend to nobody gets zeros");
+      << note("the lengths are 3, 0, 0; a query that may attend to no key gets zeros");
 }
 
-TEST(NanSentence, IsTheSameWhereverASentenceStandsInItsBatch) {
+TEST(NanSentence, IgnoresTheOrderOfTheBatch) {
   const GoldenCase golden = load_golden("padded");
   const arma::uvec lengths = {3, 0, 4};
   for (arma::uword shift = 0; shift < 3; ++shift) {
@@ -416,11 +410,11 @@ TEST(NanSentence, IsTheSameWhereverASentenceStandsInItsBatch) {
     EXPECT_THAT(padded_attention(Q, K, V, moved),
                 IsNear(naive_attention(Q, K, V, padding(moved, 2, 4)), {"L", "Dv", "B"}))
         << note("the lengths are " + std::to_string(moved(0)) + ", " + std::to_string(moved(1)) + ", " +
-                std::to_string(moved(2)) + "; a query that may attend to nobody gets zeros");
+                std::to_string(moved(2)) + "; a query that may attend to no key gets zeros");
   }
 }
 
-TEST(NanSentence, LearnsNothingFromPadding) {
+TEST(NanSentence, IgnoresPadding) {
   const GoldenCase golden = load_golden("padded");
   arma::cube K = golden.cube("K");
   arma::cube V = golden.cube("V");
@@ -430,10 +424,10 @@ TEST(NanSentence, LearnsNothingFromPadding) {
     V.slice(b).tail_rows(V.n_rows - lengths(b)) += 1000;
   }
   EXPECT_THAT(padded_attention(golden.cube("Q"), K, V, lengths), Matches(golden.expected("output")))
-      << note("keys and values behind the end of each sentence were changed; the output may not change");
+      << note("keys and values after the end of each sentence were changed; the output may not change");
 }
 
-TEST(NanSentence, LetsANaNThatComesInComeOut) {
+TEST(NanSentence, PassesOnANaN) {
   const GoldenCase golden = load_golden("nan_comes_in");
   EXPECT_THAT(padded_attention_of(golden), Matches(golden.expected("output")))
       << note("query 1 of sentence 0 holds NaN: hiding it would hide the next bug. Sentence 1 has length 0: zeros");
@@ -451,7 +445,7 @@ TEST(NanSentence, GivesZerosWhenTheWholeBatchIsEmpty) {
   EXPECT_THAT(
       padded_attention(Q, arma::cube(4, 5, 2, arma::fill::randn), arma::cube(4, 6, 2, arma::fill::ones), {0, 0}),
       IsNear(arma::cube(3, 6, 2, arma::fill::zeros), {"L", "Dv", "B"}))
-      << note("all lengths are 0; a query that may attend to nobody gets zeros");
+      << note("all lengths are 0; a query that may attend to no key gets zeros");
 }
 
 TEST(NanSentence, EqualsTheDefinitionForOtherSizes) {
@@ -467,7 +461,7 @@ TEST(NanSentence, EqualsTheDefinitionForOtherSizes) {
   }
 }
 
-TEST(NanSentence, StandsScoresFarFromZero) {
+TEST(NanSentence, AcceptsExtremeScores) {
   const GoldenCase golden = load_golden("padded");
   arma::cube K = golden.cube("K");
   K.each_slice([](arma::mat& keys) { keys.each_row() += 3000 * arma::linspace<arma::rowvec>(-1, 2, 5); });
@@ -485,7 +479,7 @@ TEST(MixedHeads, GivesTheTwoHeadsWorkedByHand) {
   EXPECT_THAT(mix_and_merge(golden.cube("weights"), golden.cube("V"), 2), Matches(golden.expected("output")));
 }
 
-TEST(MixedHeads, GivesATokenWhatItsOwnWeightsSay) {
+TEST(MixedHeads, MixesEachTokenByItsOwnWeights) {
   const GoldenCase golden = load_golden("merge");
   const arma::cube before = mix_and_merge(golden.cube("weights"), golden.cube("V"), 3);
   for (arma::uword n = 0; n < golden.cube("weights").n_slices; ++n) {
@@ -507,11 +501,11 @@ TEST(MixedHeads, GivesATokenWhatItsOwnWeightsSay) {
   }
 }
 
-TEST(MixedHeads, FollowsTheQueriesWhenTheyArePermuted) {
+TEST(MixedHeads, FollowsPermutedQueries) {
   const GoldenCase golden = load_golden("merge");
   const arma::uvec order = {2, 0, 3, 1};
-  const arma::cube wanted = rows_in_order(mix_and_merge(golden.cube("weights"), golden.cube("V"), 3), order);
-  EXPECT_THAT(mix_and_merge(rows_in_order(golden.cube("weights"), order), golden.cube("V"), 3),
+  const arma::cube wanted = reordered(mix_and_merge(golden.cube("weights"), golden.cube("V"), 3), order);
+  EXPECT_THAT(mix_and_merge(reordered(golden.cube("weights"), order), golden.cube("V"), 3),
               IsNear(wanted, {"L", "E", "B"}))
       << note("the rows of the weights were put in another order; those of the output must follow");
 }

@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "attn/positions.hpp"
+#include "judge/draw.hpp"
 #include "judge/golden.hpp"
 #include "judge/matchers.hpp"
 #include "judge/oracles.hpp"
+#include "judge/properties.hpp"
 #include "judge/speed.hpp"
 
 namespace attn::judge {
@@ -35,9 +37,6 @@ std::string about(RopePairing pairing, const std::string& sentence = {}) {
 }
 
 double number(uword n) { return static_cast<double>(n); }
-
-arma::cube normal(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::randn}; }
-arma::cube zeros(uword rows, uword cols, uword slices) { return {rows, cols, slices, arma::fill::zeros}; }
 
 /// The X of the chapter: three tokens, two of them equal.
 arma::cube worked_by_hand() {
@@ -79,13 +78,6 @@ arma::cube naive_rope(const arma::cube& X, RopePairing pairing, uword first = 0,
   return result;
 }
 
-/// The columns of every slice, in another order.
-arma::cube columns(const arma::cube& x, const arma::uvec& order) {
-  arma::cube result(x.n_rows, order.n_elem, x.n_slices);
-  for (uword n = 0; n < x.n_slices; ++n) result.slice(n) = arma::mat(x.slice(n)).cols(order);
-  return result;
-}
-
 /// Within every head 0, 2, 4, ..., then 1, 3, 5, ...
 arma::uvec even_then_odd(uword D, uword num_heads) {
   arma::uvec order(num_heads * D);
@@ -115,51 +107,22 @@ bool only_slice_zero_differs(const arma::cube& x, const arma::cube& other) {
   return !same(0);
 }
 
-/// What a call throws, in words; empty when it accepts what it is given.
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const NotWritten&) {
-    throw;
-  } catch (const std::exception& error) {
-    return type_name(error) + ": " + error.what();
-  }
-  return {};
-}
-
-/// As RejectsArgument, with the mistake to name when the call throws nothing.
-class RejectsOrNames {
- public:
-  RejectsOrNames(RejectsArgument rejects, std::string likely)
-      : rejects_(std::move(rejects)), likely_(std::move(likely)) {}
-
-  ::testing::AssertionResult operator()(const char* text, const std::function<void()>& call) const {
-    ::testing::AssertionResult result = rejects_(text, call);
-    if (!result && refusal(call).empty()) result << likely_;
-    return result;
-  }
-
- private:
-  RejectsArgument rejects_;
-  std::string likely_;
-};
-
 // --------------------------------------------------------------------------------------- sinusoidal_positions, 14.1
 
-TEST(SinusoidalPositions, HaveARowForEveryTokenAndAColumnForEveryFeature) {
+TEST(SinusoidalPositions, HasARowForEveryTokenAndAColumnForEveryFeature) {
   EXPECT_THAT(sinusoidal_positions(5, 6), HasShape({{"L", 5}, {"E", 6}}));
 }
 
-TEST(SinusoidalPositions, GiveTheThreeByFourWorkedByHand) {
+TEST(SinusoidalPositions, GivesTheThreeByFourWorkedByHand) {
   EXPECT_THAT(sinusoidal_positions(3, 4), Matches(load_golden("by_hand").expected("positions")));
 }
 
-TEST(SinusoidalPositions, BeginWithZerosAndOnes) {
+TEST(SinusoidalPositions, BeginsWithZerosAndOnes) {
   EXPECT_THAT(sinusoidal_positions(1, 6), IsNear(arma::mat{{0, 1, 0, 1, 0, 1}}, token_axes))
       << note("at position 0 every angle is 0: the sines are 0, the cosines 1");
 }
 
-TEST(SinusoidalPositions, HaveProductsThatDependOnTheDistanceAlone) {
+TEST(SinusoidalPositions, HasProductsThatDependOnlyOnTheDistance) {
   const arma::mat encoding = sinusoidal_positions(7, 8);
   ASSERT_THAT(encoding, HasShape({{"L", 7}, {"E", 8}}));
   const arma::mat later = sinusoidal_positions(7, 8, 20);
@@ -169,23 +132,23 @@ TEST(SinusoidalPositions, HaveProductsThatDependOnTheDistanceAlone) {
       << note("the products of rows at positions 20, 21, ... must be those at 0, 1, ...");
 }
 
-TEST(SinusoidalPositions, GoOnWhereAnEarlierCallStopped) {
+TEST(SinusoidalPositions, ContinuesWhereAnEarlierCallStopped) {
   const arma::mat all = sinusoidal_positions(9, 6);
   ASSERT_THAT(all, HasShape({{"L", 9}, {"E", 6}}));
   EXPECT_THAT(sinusoidal_positions(4, 6, 5), IsNear(arma::mat(all.tail_rows(4)), token_axes))
       << note("four rows from first_position 5 must be the last four of nine rows from 0");
 }
 
-TEST(SinusoidalPositions, EqualPyTorch) {
+TEST(SinusoidalPositions, EqualsPyTorch) {
   EXPECT_THAT(sinusoidal_positions(5, 6), Matches(load_golden("sinusoid").expected("positions")));
 }
 
-TEST(SinusoidalPositions, EqualPyTorchFromALaterPosition) {
+TEST(SinusoidalPositions, EqualsPyTorchFromALaterPosition) {
   EXPECT_THAT(sinusoidal_positions(5, 6, 7), Matches(load_golden("sinusoid").expected("later")))
       << note("first_position is 7");
 }
 
-TEST(SinusoidalPositions, EqualTheDefinitionForOtherSizes) {
+TEST(SinusoidalPositions, EqualsTheDefinitionForOtherSizes) {
   struct Sizes {
     uword L, E, first;
   };
@@ -196,12 +159,12 @@ TEST(SinusoidalPositions, EqualTheDefinitionForOtherSizes) {
   }
 }
 
-TEST(SinusoidalPositions, StayExactAfterAHundredThousandTokens) {
+TEST(SinusoidalPositions, StaysExactAfterAHundredThousandTokens) {
   EXPECT_THAT(sinusoidal_positions(3, 8, 100000), Matches(load_golden("sinusoid").expected("far")))
       << note("first_position is 100000");
 }
 
-TEST(SinusoidalPositions, StartAfreshAtEveryCall) {
+TEST(SinusoidalPositions, StartsAfresh) {
   sinusoidal_positions(4, 6, 9);
   sinusoidal_positions(8, 10);
   EXPECT_THAT(sinusoidal_positions(5, 6), Matches(load_golden("sinusoid").expected("positions")))
@@ -262,7 +225,7 @@ TEST(ApplyRope, KeepsTheLengthOfEveryToken) {
   }
 }
 
-TEST(ApplyRope, GivesScoresThatDependOnTheDistanceAlone) {
+TEST(ApplyRope, GivesScoresThatDependOnlyOnTheDistance) {
   const arma::cube Q = normal(5, 6, 4);
   const arma::cube K = normal(7, 6, 4);
   const arma::cube without_positions = naive_scores(Q, K);
@@ -293,7 +256,7 @@ TEST(ApplyRope, GivesEqualTokensAScoreForEachDistance) {
   }
 }
 
-TEST(ApplyRope, GoesOnWhereAnEarlierCallStopped) {
+TEST(ApplyRope, ContinuesWhereAnEarlierCallStopped) {
   const arma::cube X = normal(9, 6, 4);
   for (const RopePairing pairing : both_pairings) {
     const arma::cube all = apply_rope(X, pairing);
@@ -304,17 +267,13 @@ TEST(ApplyRope, GoesOnWhereAnEarlierCallStopped) {
   }
 }
 
-TEST(ApplyRope, TurnsEverySliceByItself) {
+TEST(ApplyRope, KeepsTheSlicesApart) {
   const arma::cube X = normal(5, 6, 4);
   for (const RopePairing pairing : both_pairings) {
     const arma::cube together = apply_rope(X, pairing, 2);
     ASSERT_THAT(together, HasShape({{"L", 5}, {"D", 6}, {"N", 4}}));
-    for (uword n = 0; n < X.n_slices; ++n) {
-      const arma::cube alone = apply_rope(arma::cube(X.slices(n, n)), pairing, 2);
-      const arma::cube one_slice_of_all = together.slices(n, n);
-      EXPECT_THAT(one_slice_of_all, IsNear(alone, rope_axes))
-          << about(pairing, "this is slice " + std::to_string(n) + "; alone it gives what is wanted");
-    }
+    expect_keeps_apart("slice", X.n_slices, together,
+                       [&](uword n) { return apply_rope(arma::cube(X.slices(n, n)), pairing, 2); });
   }
 }
 
@@ -323,8 +282,8 @@ TEST(ApplyRope, ExchangesItsPairingsWithTheOrderOfTheColumns) {
   const arma::uvec order = even_then_odd(6, 1);
   const arma::cube interleaved = apply_rope(X, RopePairing::interleaved);
   ASSERT_THAT(interleaved, HasShape({{"L", 5}, {"D", 6}, {"N", 4}}));
-  const arma::cube reordered = columns(X, order);
-  EXPECT_THAT(apply_rope(reordered, RopePairing::half_split), IsNear(columns(interleaved, order), rope_axes))
+  const arma::cube in_order = reordered_columns(X, order);
+  EXPECT_THAT(apply_rope(in_order, RopePairing::half_split), IsNear(reordered_columns(interleaved, order), rope_axes))
       << note("columns 0 2 4 1 3 5 with half_split must give those columns of what interleaved gives");
 }
 
@@ -402,7 +361,7 @@ TEST(ApplyRope, KeepsANaNInItsPair) {
   }
 }
 
-TEST(ApplyRope, StartsAfreshAtEveryCall) {
+TEST(ApplyRope, StartsAfresh) {
   const arma::cube X = normal(5, 6, 4);
   const auto same = [&](RopePairing pairing, uword first_position, double base) {
     EXPECT_THAT(apply_rope(X, pairing, first_position, base),
@@ -419,11 +378,11 @@ TEST(ApplyRope, StartsAfreshAtEveryCall) {
   same(RopePairing::interleaved, 0, 10000);
 }
 
-TEST(ApplyRope, LeavesXAsItWas) {
-  arma::cube X = normal(5, 6, 4);
-  const arma::cube before = X;
-  for (const RopePairing pairing : both_pairings) apply_rope(X, pairing, 2);
-  EXPECT_THAT(X, IsNear(before, rope_axes)) << note("apply_rope changed X");
+TEST(ApplyRope, LeavesItsArguments) {
+  const arma::cube X = normal(5, 6, 4);
+  expect_leaves_its_arguments("apply_rope", {{"X", X}}, [&] {
+    for (const RopePairing pairing : both_pairings) apply_rope(X, pairing, 2);
+  });
 }
 
 // --------------------------------------------------------------------------------------------- to_half_split, 14.3
@@ -446,7 +405,7 @@ TEST(ToHalfSplit, GivesTheTwelveColumnsWorkedByHand) {
   EXPECT_THAT(to_half_split(proj, 2).bias, Matches(golden.expected("converted.bias")));
 }
 
-TEST(ToHalfSplit, LeavesAllScoresAsTheyWere) {
+TEST(ToHalfSplit, KeepsAllScores) {
   const uword H = 2, D = 6;
   const arma::cube X = normal(5, 7, 3);
   const Linear query_proj(7, H * D), key_proj(7, H * D);
@@ -511,33 +470,32 @@ TEST(ToHalfSplit, ChangesNothingInHeadsOfTwoFeatures) {
       << note("with D = 2 there is one pair a head, the same in both pairings");
 }
 
-TEST(ToHalfSplit, LeavesItsArgumentAsItWas) {
+TEST(ToHalfSplit, LeavesItsArguments) {
   const Linear interleaved(5, 12);
-  const Linear before = interleaved;
+  const Projections before = {{"interleaved", interleaved}};
   to_half_split(interleaved, 2);
-  EXPECT_THAT(interleaved.weight, IsNear(before.weight, weight_axes)) << note("to_half_split changed its argument");
-  EXPECT_THAT(interleaved.bias, IsNear(before.bias, {"1", "out"})) << note("to_half_split changed its argument");
+  expect_unchanged(before, {{"interleaved", interleaved}}, "to_half_split");
 }
 
 // ---------------------------------------------------------------------------------------------- alibi_slopes, 14.4
 
-TEST(AlibiSlopes, AreOneForEachHead) {
+TEST(AlibiSlopes, HasOneForEachHead) {
   EXPECT_THAT(alibi_slopes(8), HasShape({{"1", 1}, {"H", 8}}));
   const std::string threw = refusal([] { alibi_slopes(6); });
   ASSERT_TRUE(threw.empty()) << statement("threw", threw + ", for 6 heads") << likely_mistake("slopes_power_demanded");
   EXPECT_THAT(alibi_slopes(6), HasShape({{"1", 1}, {"H", 6}}));
 }
 
-TEST(AlibiSlopes, GiveTheEightOfThePaper) {
+TEST(AlibiSlopes, GivesTheEightOfThePaper) {
   const arma::mat wanted = {{1.0 / 2, 1.0 / 4, 1.0 / 8, 1.0 / 16, 1.0 / 32, 1.0 / 64, 1.0 / 128, 1.0 / 256}};
   EXPECT_THAT(alibi_slopes(8), IsNear(wanted, {"1", "H"}));
 }
 
-TEST(AlibiSlopes, GiveTheTwoWorkedByHand) {
+TEST(AlibiSlopes, GivesTheTwoWorkedByHand) {
   EXPECT_THAT(alibi_slopes(2), Matches(load_golden("by_hand").expected("slopes_2")));
 }
 
-TEST(AlibiSlopes, EqualPyTorchForPowersOfTwo) {
+TEST(AlibiSlopes, EqualsPyTorchForPowersOfTwo) {
   const GoldenCase golden = load_golden("alibi");
   for (const uword H : {4U, 16U, 1U, 2U, 8U}) {
     EXPECT_THAT(alibi_slopes(H), Matches(golden.expected("slopes_" + std::to_string(H))))
@@ -545,7 +503,7 @@ TEST(AlibiSlopes, EqualPyTorchForPowersOfTwo) {
   }
 }
 
-TEST(AlibiSlopes, EqualPyTorchForOtherNumbersOfHeads) {
+TEST(AlibiSlopes, EqualsPyTorchForOtherNumbersOfHeads) {
   const GoldenCase golden = load_golden("alibi");
   for (const uword H : {6U, 12U, 3U, 5U}) {  // first those that tell the mistakes apart
     EXPECT_THAT(alibi_slopes(H), Matches(golden.expected("slopes_" + std::to_string(H))))
@@ -553,7 +511,7 @@ TEST(AlibiSlopes, EqualPyTorchForOtherNumbersOfHeads) {
   }
 }
 
-TEST(AlibiSlopes, AllDifferAndLieBetweenZeroAndOne) {
+TEST(AlibiSlopes, HasDifferentSlopesBetweenZeroAndOne) {
   for (const uword H : {7U, 20U, 40U, 71U, 112U}) {
     const arma::rowvec slopes = alibi_slopes(H);
     ASSERT_THAT(slopes, HasShape({{"1", 1}, {"H", H}}));
@@ -616,34 +574,31 @@ TEST(AlibiBias, EqualsTheDefinitionForOtherSizes) {
   }
 }
 
-TEST(AlibiBias, StartsAfreshAtEveryCall) {
+TEST(AlibiBias, StartsAfresh) {
   alibi_bias(4, 4, 5);
   alibi_bias(6, 5, 4);
   EXPECT_THAT(alibi_bias(6, 4, 5), Matches(load_golden("alibi").expected("alibi")))
       << note("there were calls with other sizes before");
 }
 
-TEST(Positions, LeaveTheRandomGeneratorToTheCaller) {
+TEST(Positions, LeavesTheGeneratorAlone) {
   const Linear interleaved(5, 12);
-  arma::arma_rng::set_seed(8);
-  const double wanted = arma::randu();
-  arma::arma_rng::set_seed(8);
-  sinusoidal_positions(5, 6);
-  apply_rope(zeros(5, 6, 2), RopePairing::half_split);
-  to_half_split(interleaved, 2);
-  alibi_bias(3, 4, 5);
-  EXPECT_HOLDS(arma::randu() == wanted, "a function changed the state of the random generator")
-      << note("nothing is drawn here, and to_half_split can copy the Linear that it gets");
+  expect_leaves_the_generator_alone("a function (to_half_split can copy the Linear that it gets)", [&] {
+    sinusoidal_positions(5, 6);
+    apply_rope(zeros(5, 6, 2), RopePairing::half_split);
+    to_half_split(interleaved, 2);
+    alibi_bias(3, 4, 5);
+  });
 }
 
 // ------------------------------------------------------------------------------------------------------- bad input
 
-TEST(SinusoidalPositions, RejectSizesOfZero) {
+TEST(SinusoidalPositions, RejectsSizesOfZero) {
   EXPECT_PRED_FORMAT1(RejectsArgument("L", {"0"}), [] { sinusoidal_positions(0, 6); });
   EXPECT_PRED_FORMAT1(RejectsArgument("E", {"0"}), [] { sinusoidal_positions(5, 0); });
 }
 
-TEST(SinusoidalPositions, RejectAnOddWidth) {
+TEST(SinusoidalPositions, RejectsAnOddWidth) {
   for (const uword E : {7U, 1U}) {
     const RejectsArgument rejects("E", {std::to_string(E), "2"});
     EXPECT_PRED_FORMAT1(RejectsOrNames(rejects, likely_mistake("sinusoid_odd_accepted")), [=] {

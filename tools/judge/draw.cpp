@@ -6,7 +6,7 @@ using arma::uword;
 
 Mask random_mask(uword L, uword S, uword slices) {
   if (slices == 0) return {};
-  return Mask(arma::cube(L, S, slices, arma::fill::randu) < 0.7);
+  return Mask(arma::cube(L, S, slices, arma::fill::randu) < 0.5);
 }
 
 arma::uvec shuffled(uword n) {

@@ -18,7 +18,7 @@ inline Mask ones(arma::uword rows, arma::uword cols, arma::uword slices) {
   return {rows, cols, slices, arma::fill::ones};
 }
 
-/// Zeros and ones; about every third is 0. Without slices: no mask.
+/// Zeros and ones, about as many of each. Without slices: no mask.
 Mask random_mask(arma::uword L, arma::uword S, arma::uword slices);
 
 /// An order of 0 to n - 1 in which nothing stays in its place for n = 4 and 5, and little for larger n.
