@@ -75,7 +75,7 @@ TEST(SoftmaxMatrix, PassesOnANaN) {
       << (hides_nan(as_cube(weights), wanted) ? likely_mistake("nan_hidden") : "");
 }
 
-TEST(SoftmaxMatrix, RejectsASizeOfZero) {
+TEST(SoftmaxMatrix, RejectsSizesOfZero) {
   EXPECT_PRED_FORMAT1(RejectsArgument("scores", {"0 x 0"}), [] { softmax_rows(arma::mat()); });
   EXPECT_PRED_FORMAT1(RejectsArgument("scores", {"3 x 0"}), [] { softmax_rows(arma::mat(3, 0)); });
   EXPECT_PRED_FORMAT1(RejectsArgument("scores", {"0 x 4"}), [] { softmax_rows(arma::mat(0, 4)); });
@@ -104,7 +104,7 @@ TEST(SoftmaxCube, AcceptsExtremeScores) {
   EXPECT_THAT(softmax_rows(golden.cube("scores")), Matches(golden.expected("weights")));
 }
 
-TEST(SoftmaxCube, RejectsASizeOfZero) {
+TEST(SoftmaxCube, RejectsSizesOfZero) {
   EXPECT_PRED_FORMAT1(RejectsArgument("scores", {"4 x 3 x 0"}), [] { softmax_rows(arma::cube(4, 3, 0)); });
   EXPECT_PRED_FORMAT1(RejectsArgument("scores", {"4 x 0 x 2"}), [] { softmax_rows(arma::cube(4, 0, 2)); });
   EXPECT_PRED_FORMAT1(RejectsArgument("scores", {"0 x 3 x 2"}), [] { softmax_rows(arma::cube(0, 3, 2)); });
@@ -192,7 +192,7 @@ TEST(LinearInit, LeavesSeedingToTheCaller) {
   expect_leaves_seeding_to_the_caller("a new layer's bias", [] { return arma::mat(Linear(3, 5).bias); });
 }
 
-TEST(LinearInit, RejectsASizeOfZero) {
+TEST(LinearInit, RejectsSizesOfZero) {
   EXPECT_PRED_FORMAT1(RejectsArgument("in", {"0"}), [] { Linear(0, 5); });
   EXPECT_PRED_FORMAT1(RejectsArgument("out", {"0"}), [] { Linear(3, 0); });
   EXPECT_PRED_FORMAT1(RejectsArgument("in", {"0"}), [] { Linear(0, 5, false); });

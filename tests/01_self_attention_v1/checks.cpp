@@ -134,7 +134,7 @@ TEST(SelfAttentionV1, LeavesSeedingToTheCaller) {
   expect_leaves_seeding_to_the_caller("the constructor", [] { return SelfAttentionV1(3).query_proj.weight; });
 }
 
-TEST(SelfAttentionV1, ReturnsTheValueOfASingleToken) {
+TEST(SelfAttentionV1, GivesASingleTokenItsOwnValue) {
   const GoldenCase golden = load_golden("one_token");
   SelfAttentionV1 attention = layer_from(golden);
   EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));

@@ -167,7 +167,7 @@ TEST(PaddingMask, TakesALengthAboveTheNumberOfQueries) {
       << note("a length counts keys: at most S, however few queries there are");
 }
 
-TEST(PaddingMask, RejectsASizeOfZero) {
+TEST(PaddingMask, RejectsSizesOfZero) {
   EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {}), [] { padding_mask({}, 3, 4); });
   EXPECT_PRED_FORMAT1(RejectsArgument("L", {"0"}), [] { padding_mask({2, 1}, 0, 4); });
   EXPECT_PRED_FORMAT1(RejectsArgument("S", {"0"}), [] { padding_mask({0, 0}, 3, 0); });
@@ -202,13 +202,13 @@ TEST(CausalMask, WorksForOtherSizes) {
   };
   for (const Sizes& n : {Sizes{1, 1}, {1, 6}, {6, 1}, {2, 3}, {7, 4}, {70, 71}, {71, 70}}) {
     arma::cube wanted(n.L, n.S, 1);
-    for (arma::uword back = 0; back < n.L; ++back)  // the query that stands so many places before the last one
+    for (arma::uword back = 0; back < n.L; ++back)  // the query so many places before the last one
       for (arma::uword j = 0; j + back < n.S; ++j) wanted(n.L - 1 - back, j, 0) = 1;
     EXPECT_THAT(allowed(causal_mask(n.L, n.S)), IsNear(wanted, {"L", "S", "shared by all"}));
   }
 }
 
-TEST(CausalMask, RejectsASizeOfZero) {
+TEST(CausalMask, RejectsSizesOfZero) {
   EXPECT_PRED_FORMAT1(RejectsArgument("L", {"0"}), [] { causal_mask(0, 4); });
   EXPECT_PRED_FORMAT1(RejectsArgument("S", {"0"}), [] { causal_mask(3, 0); });
 }
@@ -330,7 +330,7 @@ TEST(SafeSoftmaxRows, LeavesItsArguments) {
   expect_leaves_its_arguments("safe_softmax_rows", {{"scores", scores}}, [&] { safe_softmax_rows(scores); });
 }
 
-TEST(SafeSoftmaxRows, RejectsASizeOfZero) {
+TEST(SafeSoftmaxRows, RejectsSizesOfZero) {
   EXPECT_PRED_FORMAT1(RejectsArgument("scores", {"0 x 3 x 2"}), [] { safe_softmax_rows(arma::cube(0, 3, 2)); });
   EXPECT_PRED_FORMAT1(RejectsArgument("scores", {"4 x 0 x 2"}), [] { safe_softmax_rows(arma::cube(4, 0, 2)); });
   EXPECT_PRED_FORMAT1(RejectsArgument("scores", {"4 x 3 x 0"}), [] { safe_softmax_rows(arma::cube(4, 3, 0)); });
@@ -482,7 +482,7 @@ TEST(ScaledDotProductAttention, BlocksTheFuture) {
     V.row(t) -= 5;
     const arma::cube after = scaled_dot_product_attention(Q, K, V, causal_mask(L, L));
     EXPECT_THAT(arma::cube(after.rows(0, t - 1)), IsNear(arma::cube(before.rows(0, t - 1)), {"L", "Dv", "N"}))
-        << note("token " + std::to_string(t) + " and those behind it were changed; these are the rows before it");
+        << note("token " + std::to_string(t) + " and those after it were changed; these are the rows before it");
   }
 }
 

@@ -111,12 +111,12 @@ TEST(DropoutApply, EqualsTheDefinitionForOtherSizes) {
   }
 }
 
-TEST(DropoutApply, ChangesNothingWhenAllAreKeptAndNoneIsDropped) {
+TEST(DropoutApply, ChangesNothingWhenNothingIsDropped) {
   const arma::cube x(4, 3, 2, arma::fill::randn);
   EXPECT_THAT(Dropout::apply(x, Mask(4, 3, 2, arma::fill::ones), 0), IsNear(x));
 }
 
-TEST(DropoutApply, MakesZerosOfAllWhereNoneIsKept) {
+TEST(DropoutApply, GivesZerosWhenNothingIsKept) {
   const arma::cube x(4, 3, 2, arma::fill::randn);
   EXPECT_THAT(Dropout::apply(x, Mask(4, 3, 2, arma::fill::zeros), 0.3), IsNear(arma::cube(4, 3, 2, arma::fill::zeros)));
 }
@@ -130,7 +130,7 @@ TEST(DropoutApply, TakesAnyNumberButZeroAsKept) {
   const arma::cube right = Dropout::apply(x, keep, p);
   const bool multiplied = arma::approx_equal(result, 3 * right, "absdiff", 1e-10);
   EXPECT_THAT(result, IsNear(right)) << (multiplied ? likely_mistake("multiplied_by_keep") : "")
-                                     << note("keep holds 3 in place of 1 here, which means kept, too");
+                                     << note("keep holds 3 instead of 1 here, which means kept, too");
 }
 
 TEST(DropoutApply, RejectsAMaskOfAnotherSize) {
@@ -330,11 +330,11 @@ TEST(Dropout, DrawsOneMaskForOneCall) {
   arma::arma_rng::set_seed(14);
   for (const Mask& keep : {first, second}) {
     EXPECT_THAT(dropout(x), IsNear(arma::conv_to<arma::cube>::from(2 * keep)))
-        << note("wanted is what the mask gives that draw() gives after the same seed: one mask a call");
+        << note("wanted is what the mask gives that draw() gives after the same seed: one mask per call");
   }
 }
 
-TEST(Dropout, GivesBackAllForAProbabilityOfZero) {
+TEST(Dropout, ReturnsItsInputForAProbabilityOfZero) {
   Dropout dropout(0);
   const arma::cube x(6, 5, 4, arma::fill::randn);
   EXPECT_THAT(dropout(x), IsNear(x));
@@ -372,7 +372,7 @@ TEST(Dropout, RejectsAnInjectedMaskThatDoesNotFit) {
   EXPECT_THAT(dropout(x), IsNear(x)) << note("in evaluation the mask that was injected plays no part");
 }
 
-TEST(Dropout, LeavesNothingOfAnEarlierCall) {
+TEST(Dropout, StartsAfresh) {
   arma::arma_rng::set_seed(16);
   Dropout dropout(0.5);
   dropout(arma::cube(7, 6, 5, arma::fill::ones));
@@ -441,7 +441,7 @@ TEST(SelfAttentionV3, HandsItsProbabilityToDropout) {
         << likely_mistake("probability_not_passed_on");
     EXPECT_HOLDS(attention.dropout.training(), "a new layer is not training");
   }
-  EXPECT_HOLDS(SelfAttentionV3(4).dropout.p() == Dropout(0.1).p(), "dropout.p() is not 0.1 when nothing is said");
+  EXPECT_HOLDS(SelfAttentionV3(4).dropout.p() == Dropout(0.1).p(), "dropout.p() is not 0.1 by default");
 }
 
 TEST(SelfAttentionV3, KeepsWhatLinearDraws) { expect_drawn_as_linear_draws(four_of(SelfAttentionV3(50))); }
@@ -505,7 +505,7 @@ TEST(SelfAttentionV3, EqualsPyTorchInEvaluation) {
   EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("eval_weights")));
 }
 
-TEST(SelfAttentionV3, EqualsPyTorchInTraining) {
+TEST(SelfAttentionV3, EqualsPyTorchWithDropout) {
   const GoldenCase golden = load_golden("batch");
   SelfAttentionV3 attention = layer_from(golden);
   EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
@@ -519,7 +519,7 @@ TEST(SelfAttentionV3, KeepsTheWeightsThatMixedTheValues) {
 }
 
 TEST(SelfAttentionV3, DropsWeightsAndNothingElse) {
-  // As many tokens as features: a mask that was drawn for the weights fits everywhere, so it does not betray where it
+  // As many tokens as features: a mask that was drawn for the weights fits everywhere, so it does not show where it
   // is used. The values do.
   const GoldenCase golden = load_golden("as_long_as_wide");
   SelfAttentionV3 attention = layer_from(golden);
@@ -667,7 +667,7 @@ TEST(SelfAttentionV3, DrawsOneMaskForAllSequences) {
     const Mask kept = attention.attention_weights() != 0;
     EXPECT_HOLDS(same(kept, keep),
                  "the weights that are 0 are not those of the mask that draw() gives after the same seed")
-        << note("call dropout(...) once a forward, with the weights of all sequences");
+        << note("call dropout(...) once per forward, with the weights of all sequences");
   }
 }
 

@@ -136,12 +136,12 @@ TEST(SplitHeads, EqualsTheDefinitionForOtherSizes) {
   }
 }
 
-TEST(SplitHeads, WithOneHeadChangesNothing) {
+TEST(SplitHeads, ChangesNothingForOneHead) {
   const arma::cube X(5, 4, 3, arma::fill::randn);
   EXPECT_THAT(split_heads(X, 1), IsNear(X, split_axes)) << note("one head has all the columns");
 }
 
-TEST(SplitHeads, CanMakeEveryFeatureAHead) {
+TEST(SplitHeads, AcceptsOneHeadPerFeature) {
   const arma::cube X(5, 4, 3, arma::fill::randn);
   EXPECT_THAT(split_heads(X, 4), IsNear(naive_split_heads(X, 4), split_axes))
       << note("H = E: every head is one column");
@@ -177,7 +177,7 @@ TEST(SplitHeads, KeepsTheMemoryOfACubeThatIsMovedIn) {
                      likely_mistake("split_copies"));
 }
 
-TEST(SplitHeads, AllocatesNextToNothing) {
+TEST(SplitHeads, AllocatesAlmostNothing) {
   const arma::cube X(100, 8 * 16, 7, arma::fill::randn);  // 0.7 MB
   expect_same_memory(split_heads, X, 8, expected(naive_split_heads(X, 8), split_axes), likely_mistake("split_borrows"),
                      likely_mistake("split_copies"));
@@ -218,7 +218,7 @@ TEST(MergeHeads, EqualsTheDefinitionForOtherSizes) {
   }
 }
 
-TEST(MergeHeads, WithOneHeadChangesNothing) {
+TEST(MergeHeads, ChangesNothingForOneHead) {
   const arma::cube X_heads(5, 4, 3, arma::fill::randn);
   EXPECT_THAT(merge_heads(X_heads, 1), IsNear(X_heads, merged_axes)) << note("one head has all the columns");
 }
@@ -253,7 +253,7 @@ TEST(MergeHeads, KeepsTheMemoryOfACubeThatIsMovedIn) {
                      likely_mistake("merge_borrows"), likely_mistake("merge_copies"));
 }
 
-TEST(MergeHeads, AllocatesNextToNothing) {
+TEST(MergeHeads, AllocatesAlmostNothing) {
   const arma::cube X_heads(100, 16, 8 * 7, arma::fill::randn);  // 0.7 MB
   expect_same_memory(merge_heads, X_heads, 8, expected(naive_merge_heads(X_heads, 8), merged_axes),
                      likely_mistake("merge_borrows"), likely_mistake("merge_copies"));
@@ -268,7 +268,7 @@ TEST(SplitThenMerge, IsTheIdentity) {
   }
 }
 
-TEST(SplitThenMerge, IsTheIdentityTheOtherWayRound) {
+TEST(SplitThenMerge, IsTheIdentityInReverse) {
   for (const Sizes& n : other_sizes) {
     const arma::cube X_heads(n.L, n.D, n.H * n.B, arma::fill::randn);
     EXPECT_THAT(split_heads(merge_heads(X_heads, n.H), n.H), IsNear(X_heads, split_axes)) << sizes_text(n);

@@ -63,7 +63,7 @@ TEST(MultiHeadAttention, HasFourProjectionsWithBias) {
                                     likely_mistake("projections_without_bias"));
 }
 
-TEST(MultiHeadAttention, KnowsItsNumberOfHeads) {
+TEST(MultiHeadAttention, KeepsItsNumberOfHeads) {
   EXPECT_HOLDS(MultiHeadAttention(12, 3).num_heads() == 3, "num_heads() is not the H that the constructor was given");
   EXPECT_HOLDS(MultiHeadAttention(6, 1).num_heads() == 1, "num_heads() is not the H that the constructor was given");
 }
@@ -87,7 +87,7 @@ TEST(MultiHeadAttention, KeepsTheWeightsOfEveryHead) {
   const arma::cube weights = weights_of(quiet_layer(12, 3), arma::cube(5, 12, 2, arma::fill::randn));
   const bool per_sequence = arma::size(weights) == arma::SizeCube(5, 5, 2);
   EXPECT_THAT(weights, HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 6}}))
-      << (per_sequence ? note("there is one slice a sequence; want one for each head of each sequence") : "");
+      << (per_sequence ? note("there is one slice per sequence; want one per head and sequence") : "");
 }
 
 TEST(MultiHeadAttention, GivesTheWeightsWorkedByHand) {
@@ -95,7 +95,7 @@ TEST(MultiHeadAttention, GivesTheWeightsWorkedByHand) {
   EXPECT_THAT(weights_of(layer_from(golden, 2), golden.cube("X")), Matches(golden.expected("weights")));
 }
 
-TEST(MultiHeadAttention, GivesEveryQueryOfEveryHeadWeightsThatSumToOne) {
+TEST(MultiHeadAttention, GivesEveryQueryWeightsThatSumToOne) {
   const GoldenCase golden = load_golden("batch");
   EXPECT_THAT(weights_of(layer_from(golden, 3), golden.cube("X")), RowsSumToOne());
 }
@@ -105,27 +105,27 @@ TEST(MultiHeadAttention, KeepsTheWeightsThatPyTorchHas) {
   EXPECT_THAT(weights_of(layer_from(golden, 3), golden.cube("X")), Matches(golden.expected("weights")));
 }
 
-TEST(MultiHeadAttention, SharesAMaskOfOneSliceWithAllSequencesAndHeads) {
+TEST(MultiHeadAttention, EqualsPyTorchWithASharedMask) {
   const GoldenCase golden = load_golden("mask_one");
   const GoldenCase batch = load_golden("batch");
   EXPECT_THAT(weights_of(layer_from(batch, 3), batch.cube("X"), golden.mask("mask")),
               Matches(golden.expected("weights")));
 }
 
-TEST(MultiHeadAttention, SharesAMaskOfEachSequenceWithItsHeads) {
+TEST(MultiHeadAttention, EqualsPyTorchWithAMaskForEachSequence) {
   const GoldenCase golden = load_golden("mask_batch");
   const GoldenCase batch = load_golden("batch");
   EXPECT_THAT(weights_of(layer_from(batch, 3), batch.cube("X"), golden.mask("mask")),
               Matches(golden.expected("weights")))
-      << note("query 2 of sequence 1 may attend to nobody: its weights are zeros in every head");
+      << note("query 2 of sequence 1 may attend to no key: its weights are zeros in every head");
 }
 
-TEST(MultiHeadAttention, TakesAMaskForEachHead) {
+TEST(MultiHeadAttention, EqualsPyTorchWithAMaskForEachHead) {
   const GoldenCase golden = load_golden("mask_heads");
   const GoldenCase batch = load_golden("batch");
   EXPECT_THAT(weights_of(layer_from(batch, 3), batch.cube("X"), golden.mask("mask")),
               Matches(golden.expected("weights")))
-      << note("query 4 of sequence 0 may attend to nobody in head 1, and only there");
+      << note("query 4 of sequence 0 may attend to no key in head 1, and only there");
 }
 
 TEST(MultiHeadAttention, TakesAnyNumberButZeroAsAllowed) {
@@ -157,7 +157,7 @@ TEST(MultiHeadAttention, KeepsTheShapeOfItsInput) {
   try {
     EXPECT_THAT(attention.forward(arma::cube(5, 12, 2, arma::fill::randn)), HasShape({{"L", 5}, {"E", 12}, {"B", 2}}));
   } catch (const std::invalid_argument& error) {
-    // The sizes in the message betray what was handed to output_proj.
+    // The sizes in the message show what was handed to output_proj.
     const std::string what = error.what();
     std::string likely;
     if (what.find("5 x 4 x 6") != std::string::npos) likely = likely_mistake("output_before_merge");
@@ -171,7 +171,7 @@ TEST(MultiHeadAttention, GivesTheOutputWorkedByHand) {
   EXPECT_THAT(layer_from(golden, 2).forward(golden.cube("X")), Matches(golden.expected("output")));
 }
 
-TEST(MultiHeadAttention, WithOneHeadIsSelfAttention) {
+TEST(MultiHeadAttention, IsSelfAttentionForOneHead) {
   arma::arma_rng::set_seed(1);
   MultiHeadAttention attention = quiet_layer(3, 1);
   const arma::cube X(5, 3, 2, arma::fill::randn);
@@ -237,7 +237,7 @@ TEST(MultiHeadAttention, BlocksTheFuture) {
   expect_blocks_the_future(attention, golden.cube("X"));
 }
 
-TEST(MultiHeadAttention, GivesTheRestTheSameWithPaddingAndWithout) {
+TEST(MultiHeadAttention, IgnoresPadding) {
   const GoldenCase golden = load_golden("batch");
   MultiHeadAttention attention = layer_from(golden, 3);
   const arma::cube X = golden.cube("X");
@@ -250,7 +250,7 @@ TEST(MultiHeadAttention, GivesTheRestTheSameWithPaddingAndWithout) {
     EXPECT_THAT(arma::cube(arma::cube(padded.slices(b, b)).rows(0, last)),
                 IsNear(attention.forward(cut.rows(0, last)), output_axes))
         << note("sequence " + std::to_string(b) + " has " + std::to_string(lengths(b)) +
-                " tokens that are no padding; wanted is what they give with the padding cut off");
+                " tokens that are not padding; wanted is what they give with the padding cut off");
   }
 }
 
@@ -315,7 +315,7 @@ TEST(MultiHeadAttention, EqualsPyTorchWithDropout) {
 }
 
 // B 3, L 2, E 128, H 8; the same mask for all sequences and heads. Its layer fills with -1e20, which is the same where
-// every query may attend to somebody.
+// every query may attend to some key.
 TEST(MultiHeadAttention, EqualsTheNotebooksMultiHeadAttention) {
   // As in the golden values: sin(k²) for k = start + 1, start + 2, ..., row by row.
   const auto wave = [](uword rows, uword columns, uword start) {
@@ -402,7 +402,7 @@ TEST(MultiHeadAttention, EqualsTheDefinitionWithMaskAndDropout) {
   }
 }
 
-TEST(MultiHeadAttention, GivesAQueryWithoutAnyKeyTheBiasAlone) {
+TEST(MultiHeadAttention, GivesTheBiasToAQueryWithoutKeys) {
   MultiHeadAttention attention = quiet_layer(12, 3);
   const arma::cube output = attention.forward(arma::cube(5, 12, 2, arma::fill::randn), arma::zeros<Mask>(5, 5, 1));
   arma::cube wanted(5, 12, 2);
@@ -453,7 +453,7 @@ TEST(MultiHeadAttention, LeavesSeedingToTheCaller) {
 }
 
 /// The scores are small here, so that it is the L x E x B cubes that count. There is room for two more of them.
-TEST(MultiHeadAttention, SplitsAndMergesWithoutCopying) {
+TEST(MultiHeadAttention, CopiesNoHeads) {
   MultiHeadAttention attention = quiet_layer(192, 6);
   const arma::cube X(4, 192, 2, arma::fill::randn);
   const std::size_t unit = X.n_elem * sizeof(double);

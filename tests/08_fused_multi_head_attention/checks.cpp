@@ -67,7 +67,7 @@ TEST(FusedMultiHeadAttention, HasOneProjectionThreeTimesAsWideAndOneForTheOutput
   EXPECT_THAT(attention.output_proj.weight, HasShape({{"E (in)", 6}, {"E (out)", 6}}));
 }
 
-TEST(FusedMultiHeadAttention, HasABiasInBothProjections) {
+TEST(FusedMultiHeadAttention, HasABiasInEveryProjection) {
   const FusedMultiHeadAttention attention(6, 2);
   EXPECT_THAT(arma::mat(attention.qkv_proj.bias), HasShape({{"1", 1}, {"3E", 18}}))
       << note("leave out the third argument of Linear: then it has a bias");
@@ -106,7 +106,7 @@ TEST(FusedMultiHeadAttention, KeepsTheShapeOfItsInput) {
   EXPECT_THAT(attention.forward(arma::cube(5, 6, 3, arma::fill::randn)), HasShape({{"L", 5}, {"E", 6}, {"B", 3}}));
 }
 
-TEST(FusedMultiHeadAttention, KeepsOneSliceOfWeightsForEachHead) {
+TEST(FusedMultiHeadAttention, KeepsTheWeightsOfEveryHead) {
   FusedMultiHeadAttention attention(12, 4);
   attention.forward(arma::cube(5, 12, 3, arma::fill::randn));
   EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 12}}));
@@ -136,7 +136,7 @@ TEST(FusedMultiHeadAttention, GivesEveryQueryWeightsThatSumToOne) {
   EXPECT_THAT(attention.attention_weights(), RowsSumToOne());
 }
 
-TEST(FusedMultiHeadAttention, IsLesson04WhenThereIsOneHead) {
+TEST(FusedMultiHeadAttention, IsSelfAttentionForOneHead) {
   FusedMultiHeadAttention attention = layer_without_dropout(6, 1);
   SelfAttentionV3 single(6, 0);
   single.proj = attention.qkv_proj;
@@ -226,7 +226,7 @@ TEST(FusedMultiHeadAttention, IgnoresPadding) {
   expect_equals_pytorch(attention, golden);
 }
 
-TEST(FusedMultiHeadAttention, TakesAMaskForAllForEachSequenceOrForEachHead) {
+TEST(FusedMultiHeadAttention, TakesASharedMaskOrOneForEachSequenceOrHead) {
   const arma::uword L = 5, H = 3, B = 2;
   FusedMultiHeadAttention attention = layer_without_dropout(12, H);
   const arma::cube X(L, 12, B, arma::fill::randn);
@@ -250,19 +250,19 @@ TEST(FusedMultiHeadAttention, EqualsTheNotebooksMultiHeadAttentionUnderItsMask) 
   expect_equals_pytorch(attention, golden);
 }
 
-TEST(FusedMultiHeadAttention, GivesTheOutputsBiasWhereTheNotebookGivesNaN) {
+TEST(FusedMultiHeadAttention, GivesTheBiasToAQueryWithoutKeys) {
   const GoldenCase golden = load_golden("notebook");
   FusedMultiHeadAttention attention = layer_from(golden, 4);
   const arma::cube output = attention.forward(golden.cube("X"), golden.mask("mask"));
   ASSERT_THAT(output, HasShape({{"L", 2}, {"E", 8}, {"B", 3}}));
   const bool others_fine = !output.slice(0).has_nan() && !output.slice(2).has_nan();
-  EXPECT_HOLDS(!output.slice(1).has_nan(), "sequence 1, which may attend to nobody, holds NaN (not a number)")
+  EXPECT_HOLDS(!output.slice(1).has_nan(), "sequence 1, which may attend to no key, holds NaN (not a number)")
       << (others_fine ? likely_mistake("blocked_row_nan") : "");
   EXPECT_THAT(arma::mat(output.slice(1)), IsNear(arma::repmat(attention.output_proj.bias, 2, 1), {"L", "E"}))
-      << note("sequence 1 may attend to nobody: its contexts are zeros, and only the bias of output_proj is left");
+      << note("sequence 1 may attend to no key: its contexts are zeros, and only the bias of output_proj is left");
 }
 
-TEST(FusedMultiHeadAttention, DropsTheWeightsThatPyTorchDropped) {
+TEST(FusedMultiHeadAttention, EqualsPyTorchWithDropout) {
   const GoldenCase golden = load_golden("dropout");
   FusedMultiHeadAttention attention(8, 2, 0.4);
   attention.qkv_proj = golden.linear("qkv_proj");
@@ -319,7 +319,7 @@ TEST(FusedMultiHeadAttention, PassesOnANaN) {
                          [&](const arma::cube& X) { return by_definition(attention, 3, X); });
 }
 
-TEST(FusedMultiHeadAttention, LeavesTheHeadsWhereTheyLie) {
+TEST(FusedMultiHeadAttention, CopiesNoHeads) {
   const arma::uword L = 4, E = 192, H = 6, B = 2;
   FusedMultiHeadAttention attention = layer_without_dropout(E, H);
   const arma::cube X(L, E, B, arma::fill::randn);
@@ -380,7 +380,7 @@ TEST(JoinColumns, GivesTheResultsSideBySide) {
   }
 }
 
-TEST(JoinColumns, GivesBackASingleLayer) {
+TEST(JoinColumns, ReturnsASingleLayer) {
   const Linear layer(4, 3);
   const Linear joined = join_columns({layer});
   EXPECT_THAT(joined.weight, IsNear(layer.weight, {"in", "out"}));

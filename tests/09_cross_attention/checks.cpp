@@ -112,7 +112,7 @@ TEST(CrossAttention, GivesTheTwoByThreeWorkedByHand) {
   EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
 }
 
-TEST(CrossAttention, KeepsAWeightForEachQueryAndKey) {
+TEST(CrossAttention, KeepsTheWeightsOfEveryHead) {
   CrossAttention attention = new_layer(8, 4);
   attention.forward(normal(5, 8, 3), normal(7, 8, 3), normal(7, 8, 3));
   EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"S (keys)", 7}, {"H·B", 12}}))
@@ -134,7 +134,7 @@ TEST(CrossAttention, IsSelfAttentionForTheSameSequenceThreeTimes) {
   EXPECT_THAT(attention.attention_weights(), IsNear(naive(attention, X, X, X).weights, weights_axes));
 }
 
-TEST(CrossAttention, GivesEveryQueryTheOnlyValueThereIs) {
+TEST(CrossAttention, IsTheValueItselfForASingleKey) {
   CrossAttention attention = new_layer(8, 4);
   const arma::cube value = normal(1, 8, 3);
   const arma::cube projected = naive_linear(value, attention.value_proj.weight, attention.value_proj.bias);
@@ -161,7 +161,7 @@ TEST(CrossAttention, FollowsPermutedQueries) {
                                   normal(5, 8, 3));
 }
 
-TEST(CrossAttention, LetsNoQuerySeeAnother) {
+TEST(CrossAttention, KeepsTheQueriesApart) {
   CrossAttention attention = new_layer(8, 4);
   const arma::cube key = normal(7, 8, 3);
   const arma::cube value = normal(7, 8, 3);
@@ -306,7 +306,7 @@ TEST(CrossAttention, IgnoresPadding) {
   mask.cols(7, 8).zeros();
   const arma::cube wanted = attention.forward(query, memory, memory);
   EXPECT_THAT(attention.forward(query, padded, padded, mask), IsNear(wanted, output_axes))
-      << note("two keys of padding were added and blocked: whatever stands in them, nothing may change");
+      << note("two keys of padding were added and blocked: whatever they hold, nothing may change");
 }
 
 TEST(CrossAttention, TakesAnyNumberButZeroAsAllowed) {
@@ -320,7 +320,7 @@ TEST(CrossAttention, TakesAnyNumberButZeroAsAllowed) {
 
 // -------------------------------------------------------------------------------------------------------- dropout
 
-TEST(CrossAttention, EqualsPyTorchWithTheDropoutThatPyTorchDrew) {
+TEST(CrossAttention, EqualsPyTorchWithDropout) {
   const GoldenCase golden = load_golden("cross");
   CrossAttention attention = layer_from(golden);
   attention.dropout = Dropout(0.25);

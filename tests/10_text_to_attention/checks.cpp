@@ -162,10 +162,10 @@ bool is_one_character(const std::string& bytes) {
   }
 }
 
-/// Whether whole characters are found, with their numbers: only then is more to be said about one that is not.
+/// Whether whole characters are found, with their numbers: only then can a mistake be named for one that is not.
 bool knows_characters() { return is_one_character("喜") && code_point("喜") == U'喜'; }
 
-/// Bytes that are no character, alone and after 13 good bytes. `likely` is named when they are accepted.
+/// Bytes that are not a character, alone and after 13 good bytes. `likely` is named when they are accepted.
 void expect_not_utf8(const std::string& bytes, const std::string& likely) {
   for (const std::string& before : {std::string(), std::string("this is 喜 x")}) {
     const std::string text = before + bytes;
@@ -178,7 +178,7 @@ void expect_not_utf8(const std::string& bytes, const std::string& likely) {
       accepted = false;
     }
     EXPECT_PRED_FORMAT1(RejectsArgument("text", {at}), [&] { split_characters(text); })
-        << note("the bytes " + bytes_text(bytes) + " are not UTF-8; the number to say is " + at +
+        << note("the bytes " + bytes_text(bytes) + " are not UTF-8; the number to name is " + at +
                 ", the byte where they begin")
         << (accepted && knows_characters() ? likely : "");
   }
@@ -322,9 +322,9 @@ TEST(Text, IgnoresSpacesAroundAndTwice) {
   const std::string likely = tokenize("我喜欢").size() == 3 ? likely_mistake("outer_spaces_count") : "";
   EXPECT_THAT(tokenize("  this   is \t it  "), Are({"this", "is", "it"})) << note("there is no empty token");
   EXPECT_THAT(tokenize(" 我喜欢"), Are({"我", "喜", "欢"}, {{{"我喜欢"}, likely}}))
-      << note("a space before the first word stands between no two words");
+      << note("a space before the first word separates nothing");
   EXPECT_THAT(tokenize("我喜欢\u3000\n"), Are({"我", "喜", "欢"}, {{{"我喜欢"}, likely}}))
-      << note("a space after the last word stands between no two words");
+      << note("a space after the last word separates nothing");
 }
 
 TEST(Text, HasNoTokensInAnEmptySentence) {
@@ -347,7 +347,7 @@ void expect_id(const Vocabulary& vocabulary, const std::string& word, arma::uwor
       << about;
 }
 
-/// Whether the plainest vocabulary is right: only then is more to be said about another one.
+/// Whether the plainest vocabulary is right: only then can a mistake be named for another one.
 bool numbers_from_one() {
   const Vocabulary vocabulary(Tokens{"it", "is"});
   return vocabulary.id("it") == 1 && vocabulary.id("is") == 2;
@@ -688,7 +688,7 @@ TEST(SentenceAttention, KeepsTheWeightsThatPyTorchHas) {
   EXPECT_THAT(words_only(attention.attention_weights(), batch.lengths), Matches(golden.expected("weights")));
 }
 
-TEST(SentenceAttention, GivesTheBiasToAnEmptySentence) {
+TEST(SentenceAttention, LetsAnEmptySentenceAttendToNoWord) {
   const GoldenCase golden = load_golden("batch");
   MultiHeadAttention attention = layer_from(golden, 2);
   const arma::cube output = attend(batch_from(golden), embedding_from(golden), attention);
@@ -873,7 +873,7 @@ TEST(SentenceAttention, CutsOutTheWeightsOfEachSentence) {
 }
 
 TEST(SentenceAttention, FindsTheSlicesOfEachSentence) {
-  // weights(i, j, n) says where it stands: i, j, sentence and head as the digits of a number
+  // weights(i, j, n) shows where it is: i, j, sentence and head as the digits of a number
   EncodedBatch batch{arma::umat(5, 4, arma::fill::zeros), arma::uvec{2, 5, 1, 3}};
   arma::cube weights(5, 5, 12);
   for (arma::uword b = 0; b < 4; ++b)
@@ -891,7 +891,7 @@ TEST(SentenceAttention, FindsTheSlicesOfEachSentence) {
           wanted(i, j, h) = static_cast<double>(1000 * i + 100 * j + 10 * b + h);
         }
     EXPECT_THAT(weights_of_sentence(weights, batch, b, 3), IsNear(wanted, {"length", "length", "H"}))
-        << note("a number here says its row, column, sentence and head, one digit each");
+        << note("a number here shows its row, column, sentence and head, one digit each");
   }
 }
 

@@ -159,7 +159,7 @@ TEST(LoadStateConstructor, TakesOneOtherWidthAlone) {
   EXPECT_THAT(keys.key_proj.weight, HasShape({{"kdim", 8}, {"E", 12}}));
   EXPECT_THAT(keys.value_proj.weight, HasShape({{"vdim", 12}, {"E", 12}})) << note("vdim was left out: it is E");
   const MultiheadAttention values(12, 3, 0.0, true, 0, 10);
-  EXPECT_THAT(values.key_proj.weight, HasShape({{"kdim", 12}, {"E", 12}})) << note("kdim is 0: that stands for E");
+  EXPECT_THAT(values.key_proj.weight, HasShape({{"kdim", 12}, {"E", 12}})) << note("kdim is 0: that means E");
   EXPECT_THAT(values.value_proj.weight, HasShape({{"vdim", 10}, {"E", 12}}));
 }
 
@@ -214,7 +214,7 @@ TEST(LoadState, TurnsTheOutputWeight) {
   EXPECT_THAT(layer.output_proj.weight, Matches(golden.expected("output_weight")));
 }
 
-TEST(LoadState, LeavesNoParameterOut) {
+TEST(LoadState, LoadsEveryParameter) {
   for (const uword kdim : {4U, 3U}) {
     MultiheadAttention layer(4, 2, 0.0, true, kdim, 4);
     const MultiheadAttention before = layer;
@@ -276,7 +276,7 @@ TEST(LoadState, TakesSeparateWeightsWhenAnyWidthDiffers) {
   }
 }
 
-TEST(LoadState, IgnoresTheWeightsOfTheOtherKind) {
+TEST(LoadState, IgnoresTheOtherKindOfWeights) {
   MultiheadAttentionState both = state_from(load_golden("plain"));
   MultiheadAttentionState separate = state_from(load_golden("other_widths"));
   both.q_proj_weight = separate.q_proj_weight;
@@ -314,7 +314,7 @@ TEST(LoadState, TakesAStateWithoutBias) {
                "these fields are wrong: " + changed(layer_from(golden), layer));
 }
 
-TEST(LoadState, TakesTheLastStateOfTwo) {
+TEST(LoadState, StartsAfresh) {
   const GoldenCase golden = load_golden("state");
   const MultiheadAttentionState state = state_from(golden);
   MultiheadAttentionState other = state;
@@ -424,7 +424,7 @@ TEST(NnMultiheadAttentionAllowedMask, IsEmptyWithoutMasks) {
   MultiheadAttentionOptions options;
   options.float_attn_mask = arma::ones(5, 7, 1);
   EXPECT_HOLDS(allowed_mask(options, 5, 3).is_empty(), "there is a float mask only, but the result is not empty")
-      << note("float_attn_mask is added to the scores in forward; it is not looked at here");
+      << note("float_attn_mask is added to the scores in forward; it is not used here");
 }
 
 TEST(NnMultiheadAttentionAllowedMask, TurnsThePadding) {
@@ -649,7 +649,7 @@ TEST(NnMultiheadAttention, GivesTheBiasHoweverTheKeysAreBlocked) {
     const auto result = layer.forward(normal(5, 12, 2), normal(7, 12, 2), normal(7, 12, 2), options);
     for (uword b = 0; b < 2; ++b) {
       EXPECT_THAT(arma::mat(result.weights.slice(b).row(4)), IsNear(arma::mat(1, 7, arma::fill::zeros)))
-          << note("query 4 may attend to nobody: by the float mask, the padding, the bool mask, or two together");
+          << note("query 4 may attend to no key: by the float mask, the padding, the bool mask, or two together");
       EXPECT_THAT(arma::mat(result.output.slice(b).row(4)), IsNear(arma::mat(layer.output_proj.bias)))
           << note("a query without keys gets the bias of the output projection, and nothing else");
     }
@@ -667,7 +667,7 @@ TEST(NnMultiheadAttention, MasksInTrainingAsWell) {
   }
 }
 
-TEST(NnMultiheadAttention, EqualsPyTorchInTraining) {
+TEST(NnMultiheadAttention, EqualsPyTorchWithDropout) {
   const GoldenCase golden = load_golden("dropout");
   const GoldenCase plain = load_golden("plain");
   MultiheadAttention layer = layer_from(plain);
@@ -698,7 +698,7 @@ TEST(NnMultiheadAttention, AppliesMasksAndDropoutTogether) {
   EXPECT_THAT(result.weights, Matches(golden.expected("head_weights"))) << about;
 }
 
-TEST(NnMultiheadAttention, ReturnsTheVeryWeightsThatMixedTheValues) {
+TEST(NnMultiheadAttention, ReturnsTheWeightsThatMixedTheValues) {
   MultiheadAttention layer = new_layer(12, 3, true, 8, 10);
   layer.dropout = Dropout(0.5);  // draws a mask of its own at every call
   MultiheadAttentionOptions options;

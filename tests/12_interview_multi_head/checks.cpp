@@ -134,7 +134,7 @@ TEST(MultiHeadAttentionInterview, BlocksTheFuture) {
   expect_blocks_the_future(*layer_from(golden), golden.cube("X"));
 }
 
-TEST(MultiHeadAttentionInterview, IsOneHeadWhenHIsOne) {
+TEST(MultiHeadAttentionInterview, IsSelfAttentionForOneHead) {
   const GoldenCase golden = load_golden("unmasked");
   const WrittenLayer attention = layer_from(golden, 0.0, 1);
   EXPECT_THAT(attention->forward(golden.cube("X")), Matches(golden.expected("one_head")))
@@ -161,7 +161,7 @@ TEST(MultiHeadAttentionInterview, EqualsTheDefinitionForOtherSizes) {
   }
 }
 
-TEST(MultiHeadAttentionInterview, CutsHeadsWithoutCopying) {
+TEST(MultiHeadAttentionInterview, CopiesNoHeads) {
   const arma::cube X(4, 192, 2, arma::fill::randn);
   const WrittenLayer attention = make_attention({192, 6}, 0.0);
   const std::size_t unit = X.n_elem * sizeof(double), one_weight = 192 * 192 * sizeof(double);

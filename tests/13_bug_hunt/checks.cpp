@@ -151,7 +151,7 @@ TEST(SharpWeights, CountsAFeatureRepeatedFourTimesTwice) {
   const arma::cube four_times = causal_weights(times(golden.cube("Q"), copies), times(golden.cube("K"), copies));
   EXPECT_THAT(four_times, IsNear(naive_attention_weights(2 * golden.cube("Q"), golden.cube("K"), causal(3, 6)),
                                  {"L (queries)", "S (keys)", "N"}))
-      << note("every feature stands four times in Q and in K; that must act like a Q twice as large, not four times");
+      << note("every feature is in Q and in K four times; that must act like a Q twice as large, not four times");
 }
 
 TEST(SharpWeights, IgnoresWhatIsAddedToAllKeys) {

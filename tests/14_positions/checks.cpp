@@ -467,7 +467,7 @@ TEST(ToHalfSplit, EqualsTheDefinitionForOtherSizes) {
 TEST(ToHalfSplit, ChangesNothingInHeadsOfTwoFeatures) {
   const Linear interleaved(3, 8);
   EXPECT_THAT(to_half_split(interleaved, 4).weight, IsNear(interleaved.weight, weight_axes))
-      << note("with D = 2 there is one pair a head, the same in both pairings");
+      << note("with D = 2 there is one pair per head, the same in both pairings");
 }
 
 TEST(ToHalfSplit, LeavesItsArguments) {
@@ -505,7 +505,7 @@ TEST(AlibiSlopes, EqualsPyTorchForPowersOfTwo) {
 
 TEST(AlibiSlopes, EqualsPyTorchForOtherNumbersOfHeads) {
   const GoldenCase golden = load_golden("alibi");
-  for (const uword H : {6U, 12U, 3U, 5U}) {  // first those that tell the mistakes apart
+  for (const uword H : {6U, 12U, 3U, 5U}) {  // first those that distinguish the mistakes
     EXPECT_THAT(alibi_slopes(H), Matches(golden.expected("slopes_" + std::to_string(H))))
         << note("H is " + std::to_string(H));
   }
@@ -537,7 +537,7 @@ TEST(AlibiBias, IsZeroForAQueryAndItsOwnKey) {
   for (uword i = 0; i < 3; ++i) {
     const arma::cube bias_of_own_key = bias.tube(i, i + 2);
     EXPECT_THAT(bias_of_own_key, IsNear(zeros(1, 1, 4), bias_axes))
-        << note("query " + std::to_string(i) + " of 3 stands at position " + std::to_string(i + 2) + " of 5 keys");
+        << note("query " + std::to_string(i) + " of 3 is at position " + std::to_string(i + 2) + " of 5 keys");
   }
 }
 
@@ -627,7 +627,7 @@ TEST(ApplyRope, RejectsAnOddNumberOfColumns) {
   }
 }
 
-TEST(ApplyRope, RejectsABaseThatIsNoNumberAboveZero) {
+TEST(ApplyRope, RejectsABaseThatIsNotPositive) {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const double base : {0.0, -10000.0, infinity, -infinity, std::numeric_limits<double>::quiet_NaN()}) {
     EXPECT_PRED_FORMAT1(RejectsOrNames(RejectsArgument("base", {}), likely_mistake("rope_base_accepted")), [=] {
@@ -673,7 +673,7 @@ TEST(ToHalfSplit, RejectsABiasOfAnotherWidth) {
   }
 }
 
-TEST(AlibiSlopes, RejectNoHeads) {
+TEST(AlibiSlopes, RejectsZeroHeads) {
   EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { alibi_slopes(0); });
 }
 

@@ -78,7 +78,7 @@ Attended naive(const GroupedQueryAttention& attention, const arma::cube& X, cons
 
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// The mistake that PyTorch's values tell, where every rule finds a slice: H = 6, G = 3. Empty when they tell none.
+/// The mistake that PyTorch's values show, where every rule finds a slice: H = 6, G = 3. Empty when they show none.
 std::string likely_from_values() {
   const GoldenCase golden = load_golden("batch");
   GroupedQueryAttention attention = layer_from(golden, 6, 3);
@@ -91,7 +91,7 @@ std::string likely_from_values() {
 
 // ------------------------------------------------------------------------------------------------ the layer, 15.1
 
-/// The known mistakes about the weight of keys and values, told by its shape: E = 24, H = 6, G = 3, D = 4.
+/// The known mistakes about the weight of keys and values, recognised by its shape: E = 24, H = 6, G = 3, D = 4.
 std::string likely_from_shape(const arma::mat& weight) {
   const uword width = weight.n_cols;
   if (weight.n_rows == 12 && width == 24) return likely_mistake("linear_arguments_swapped");
@@ -125,7 +125,7 @@ TEST(GroupedQueryAttentionConstructor, HasABiasInEveryProjection) {
   }
 }
 
-TEST(GroupedQueryAttentionConstructor, KnowsItsTwoNumbersOfHeads) {
+TEST(GroupedQueryAttentionConstructor, KeepsItsNumbersOfHeads) {
   const GroupedQueryAttention attention(24, 6, 3);
   const bool swapped = attention.num_heads() == 3 && attention.num_kv_heads() == 6;
   EXPECT_HOLDS(attention.num_heads() == 6, "num_heads() is " + std::to_string(attention.num_heads()) + ", want 6")
@@ -166,7 +166,7 @@ TEST(GroupedQueryAttentionForward, KeepsTheShapeOfItsInput) {
   EXPECT_THAT(attention.forward(normal(5, 24, 2)), HasShape({{"L", 5}, {"E", 24}, {"B", 2}}));
 }
 
-TEST(GroupedQueryAttentionForward, KeepsOneSliceOfWeightsForEachQueryHead) {
+TEST(GroupedQueryAttentionForward, KeepsTheWeightsOfEveryHead) {
   GroupedQueryAttention attention(12, 6, 2);
   const std::string threw = refusal([&] { attention.forward(normal(5, 12, 3)); });
   ASSERT_TRUE(threw.empty()) << statement("threw", threw)
@@ -198,7 +198,7 @@ TEST(GroupedQueryAttentionForward, GivesEveryQueryWeightsThatSumToOne) {
   EXPECT_THAT(attention.attention_weights(), RowsSumToOne());
 }
 
-TEST(GroupedQueryAttentionForward, LetsNeighboursShareAKeyAndAValueHead) {
+TEST(GroupedQueryAttentionForward, SharesKeyAndValueHeadsAmongNeighbours) {
   const uword H = 6, G = 2, D = 3;
   GroupedQueryAttention attention(H * D, H, G);
   attention.output_proj.weight.eye();
@@ -428,8 +428,9 @@ TEST(GroupedQueryAttentionForward, CopiesNoKeysAndNoValues) {
     const std::string wrong = diagnose(attention.forward(X), {naive(attention, X).output, output_axes, 1e-10});
     ASSERT_TRUE(wrong.empty()) << as_diagnosis(wrong);
     const std::size_t bytes = allocated_bytes([&] { attention.forward(X); });
+    const Projections layers = projections_of(attention);
     const double needed = unit + static_cast<double>(allocated_bytes([&] {
-                            for (const auto& [name, proj] : projections_of(attention)) proj(X);
+                            for (const auto& [name, proj] : layers) proj(X);
                           }));
     over.push_back((static_cast<double>(bytes) - needed) / unit);
     if (over.back() <= room || !asked.empty()) continue;
@@ -465,12 +466,12 @@ void expect_bytes(uword got, const Bytes& bytes) {
     if (got == wrong && wrong != bytes.wanted) likely += says;
   }
   EXPECT_HOLDS(got == bytes.wanted,
-               "got " + std::to_string(got) + " bytes a token, want " + std::to_string(bytes.wanted))
+               "got " + std::to_string(got) + " bytes per token, want " + std::to_string(bytes.wanted))
       << note(bytes.of) << likely;
 }
 
 TEST(KvBytesPerToken, CountsAKeyAndAValueOfEachHeadOfEachLayer) {
-  expect_bytes(kv_bytes_per_token(7, 3, 5, 4), {"7 layers, 3 key/value heads, D = 5, 4 bytes a number",
+  expect_bytes(kv_bytes_per_token(7, 3, 5, 4), {"7 layers, 3 key/value heads, D = 5, 4 bytes per number",
                                                 840,
                                                 {{420, likely_mistake("bytes_of_keys_only")},
                                                  {120, likely_mistake("bytes_of_one_layer")},
@@ -480,7 +481,7 @@ TEST(KvBytesPerToken, CountsAKeyAndAValueOfEachHeadOfEachLayer) {
 }
 
 TEST(KvBytesPerToken, IsAnEighthForLlama2WithItsEightHeads) {
-  const std::string model = "Llama 2 70B: 80 layers, D = 128, 2 bytes a number, key/value heads: ";
+  const std::string model = "Llama 2 70B: 80 layers, D = 128, 2 bytes per number, key/value heads: ";
   expect_bytes(kv_bytes_per_token(80, 8, 128, 2), {model + "8", 327680, {}});
   expect_bytes(kv_bytes_per_token(80, 64, 128, 2), {model + "64, one for each query head", 2621440, {}});
 }
@@ -496,7 +497,7 @@ TEST(KvBytesPerToken, CountsBeyondThirtyTwoBits) {
                 {{4093640704, likely_mistake("bytes_in_32_bits")}}});
 }
 
-TEST(KvBytesPerToken, RejectsZero) {
+TEST(KvBytesPerToken, RejectsSizesOfZero) {
   EXPECT_PRED_FORMAT1(RejectsArgument("num_layers", {"0"}), [] { kv_bytes_per_token(0, 3, 5, 2); });
   EXPECT_PRED_FORMAT1(RejectsArgument("num_kv_heads", {"0"}), [] { kv_bytes_per_token(7, 0, 5, 2); });
   EXPECT_PRED_FORMAT1(RejectsArgument("head_dim", {"0"}), [] { kv_bytes_per_token(7, 3, 0, 2); });

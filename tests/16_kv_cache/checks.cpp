@@ -38,7 +38,7 @@ std::string list(const arma::uvec& numbers) {
   return text.empty() ? "none" : text;
 }
 
-/// The lengths of a cache, and what is told of them one by one.
+/// The lengths of a cache, all together and one by one.
 void expect_lengths(const KVCache& cache, const arma::uvec& wanted, const std::string& about = "") {
   const bool as_wanted =
       cache.lengths().n_elem == wanted.n_elem && std::equal(wanted.begin(), wanted.end(), cache.lengths().begin());
@@ -51,13 +51,13 @@ void expect_lengths(const KVCache& cache, const arma::uvec& wanted, const std::s
   }
 }
 
-/// The first rows of the keys or the values; all of them when there are fewer, so that the shape can be told.
+/// The first rows of the keys or the values; all of them when there are fewer, so that the shape can be reported.
 arma::cube first_rows(const arma::cube& kept, uword rows) {
   return kept.n_rows < rows ? kept : arma::cube(kept.rows(0, rows - 1));
 }
 
 /// The rows of a cache that hold no token.
-bool is_zero_behind_the_lengths(const KVCache& cache, const arma::cube& kept) {
+bool is_zero_after_the_lengths(const KVCache& cache, const arma::cube& kept) {
   for (uword n = 0; n < kept.n_slices; ++n) {
     for (uword i = cache.length(n / cache.num_heads()); i < kept.n_rows; ++i) {
       if (arma::any(arma::rowvec(kept.slice(n).row(i)) != 0)) return false;
@@ -217,7 +217,7 @@ TEST(KvCache, KeepsTheOldRowsWhenItMakesRoom) {
     return holds_numbers(old) && !holds_numbers(first_rows(kept, old.n_rows));
   };
   EXPECT_HOLDS(!(lost(before.keys(), cache.keys()) || lost(before.values(), cache.values())),
-               "the first five rows hold zeros only, after seven rows were appended behind them")
+               "the first five rows hold zeros only, after seven more rows were appended")
       << likely_mistake("growth_forgets");
 }
 
@@ -256,19 +256,19 @@ TEST(KvCache, AppendsAsPyTorchDoes) {
   expect_lengths(cache, {7, 5});
 }
 
-TEST(KvCache, AppendsNothingBehindTheLastToken) {
+TEST(KvCache, AppendsNothingAfterTheLastToken) {
   KVCache cache(3);
   const arma::cube K = normal(5, 4, 6);
   cache.append(K, K, {3, 2});
   const bool padding_copied =
       list(cache.lengths()) == "3, 2" && cache.keys().n_rows > 2 &&
       arma::approx_equal(arma::rowvec(cache.keys().slice(3).row(2)), arma::rowvec(K.slice(3).row(2)), "absdiff", 0);
-  ASSERT_HOLDS(!padding_copied, "behind the two tokens of sequence 1 stands a row of its padding")
+  ASSERT_HOLDS(!padding_copied, "after the two tokens of sequence 1 there is a row of its padding")
       << likely_mistake("padding_rows_copied");
   for (uword t = 0; t < 8; ++t) {
     cache.append(normal(2, 4, 6), normal(2, 4, 6), {1, t % 3});
-    EXPECT_HOLDS(is_zero_behind_the_lengths(cache, cache.keys()) && is_zero_behind_the_lengths(cache, cache.values()),
-                 "something stands behind the last token of a sequence; rows that are not "
+    EXPECT_HOLDS(is_zero_after_the_lengths(cache, cache.keys()) && is_zero_after_the_lengths(cache, cache.values()),
+                 "there is something after the last token of a sequence; rows that are not "
                  "used hold zeros, and padding is not kept");
   }
 }
@@ -289,7 +289,7 @@ TEST(KvCache, AppendsTheSameTokenByTokenAsAllAtOnce) {
   }
 }
 
-TEST(KvCache, AppendsNothingToASequenceThatStandsStill) {
+TEST(KvCache, AppendsNothingToAnIdleSequence) {
   KVCache cache(2);
   const arma::cube K = normal(3, 5, 8);
   cache.append(K, 2 * K, {0, 0, 0, 0});
@@ -317,7 +317,7 @@ uword room_asked_for(uword T) {
   return asked / (2 * D * H * B * sizeof(double));
 }
 
-TEST(KvCache, MakesRoomSoThatATokenIsCopiedOnlyAFewTimes) {
+TEST(KvCache, MakesRoomSoThatTokensAreSeldomCopied) {
   // Doubling asks for 1 + 2 + 4 + ... < 4 T.
   const uword T = 4000, allowed = 6 * T, asked = room_asked_for(T);
   std::string likely;
@@ -333,7 +333,7 @@ TEST(KvCache, MakesRoomSoThatATokenIsCopiedOnlyAFewTimes) {
                                 << likely;
 }
 
-TEST(KvCache, DoublesItsCapacityAtLeastWhenItIsFull) {
+TEST(KvCache, AtLeastDoublesItsCapacityWhenFull) {
   const uword T = 200;
   const arma::cube token = normal(1, 2, 6);
   KVCache cache(3);
@@ -355,7 +355,7 @@ TEST(KvCache, DoublesItsCapacityAtLeastWhenItIsFull) {
       << (by_a_factor ? likely_mistake("grown_by_less_than_two") : "");
 }
 
-TEST(KvCache, AppendsWithNoPlaceForPadding) {
+TEST(KvCache, AppendsWithoutSpaceForPadding) {
   KVCache cache(3);
   cache.append(normal(100, 4, 6), normal(100, 4, 6), {1, 2});
   expect_lengths(cache, {1, 2}, note("of 100 rows, 1 and 2 are tokens"));
@@ -375,7 +375,7 @@ TEST(KvCache, AppendsWithoutCopiesThatItDoesNotNeed) {
                                         bytes_text(2 * 100 * 24 * 6 * sizeof(double)));
 }
 
-TEST(KvCache, LeavesItsArguments) {
+TEST(KvCache, LeavesWhatItAppends) {
   KVCache cache(3);
   const arma::cube K = normal(5, 4, 6), V = normal(5, 4, 6);
   const arma::uvec lengths = {5, 2};
@@ -383,7 +383,7 @@ TEST(KvCache, LeavesItsArguments) {
                               [&] { cache.append(K, V, lengths); });
 }
 
-TEST(KvCache, IsACopyOfItsOwnWhenCopied) {
+TEST(KvCache, IsIndependentOfItsCopy) {
   KVCache cache(3);
   const arma::cube K = normal(5, 4, 6);
   cache.append(K, 2 * K);
@@ -394,11 +394,11 @@ TEST(KvCache, IsACopyOfItsOwnWhenCopied) {
   EXPECT_THAT(first_rows(cache.keys(), 5), IsNear(K, cache_axes)) << note("a copy of the cache took in a token");
 }
 
-TEST(KvCache, RejectsNoHeads) {
+TEST(KvCache, RejectsZeroHeads) {
   EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { KVCache(0); });
 }
 
-TEST(KvCache, RejectsASequenceThatIsNotThere) {
+TEST(KvCache, RejectsASequenceThatDoesNotExist) {
   KVCache cache(3);
   EXPECT_PRED_FORMAT1(RejectsArgument("b", {"0"}), [&] { cache.length(0); });
   cache.append(normal(5, 4, 6), normal(5, 4, 6));
@@ -450,10 +450,10 @@ TEST(KvCache, RejectsNumbersOfTokensThatDoNotFit) {
   EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"6", "2"}), append(K, V, {5, 5, 5, 2, 2, 2})) << about;
 }
 
-TEST(KvCache, IsAsBeforeAfterARejectedAppend) {
+TEST(KvCache, IsUnchangedByARejectedAppend) {
   KVCache fresh(3);
   EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"6"}), [&] { fresh.append(zeros(5, 4, 6), zeros(5, 4, 6), {6, 2}); });
-  EXPECT_HOLDS(fresh.batch_size() == 0 && fresh.keys().is_empty(), "a rejected first append left something behind");
+  EXPECT_HOLDS(fresh.batch_size() == 0 && fresh.keys().is_empty(), "a rejected first append left something in the cache");
 
   const GoldenCase golden = load_golden("cache");
   KVCache cache = cache_from(golden);
@@ -482,7 +482,9 @@ TEST(CachedAttention, HasFourProjectionsWithBias) {
   EXPECT_HOLDS(attention.cache().batch_size() == 0, "the cache of a new layer is not empty");
 }
 
-TEST(CachedAttention, KeepsWhatLinearDraws) { expect_drawn_as_linear_draws(projections_of(CachedAttention(50, 2))); }
+TEST(CachedAttention, KeepsTheProjectionsThatLinearDraws) {
+  expect_drawn_as_linear_draws(projections_of(CachedAttention(50, 2)));
+}
 
 TEST(CachedAttention, DrawsEachProjectionAnew) {
   expect_draws_each_projection_anew(projections_of(CachedAttention(50, 2)));
@@ -572,7 +574,7 @@ TEST(CachedAttention, DecodesAsPyTorchDoes) {
   const arma::cube tokens = golden.cube("new");
   attention.prefill(golden.cube("prompt"));
   EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")))
-      << note("three tokens, one after the other, behind a prompt of five");
+      << note("three tokens, one after the other, after a prompt of five");
 }
 
 TEST(CachedAttention, DecodesPromptsOfDifferentLengthsAsPyTorchDoes) {
@@ -581,7 +583,7 @@ TEST(CachedAttention, DecodesPromptsOfDifferentLengthsAsPyTorchDoes) {
   const arma::cube tokens = golden.cube("new");
   attention.prefill(golden.cube("prompt"), {4, 6, 1});
   EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")))
-      << note("prompts of 4, 6 and 1 tokens, padded to 6; each new token stands behind its own prompt");
+      << note("prompts of 4, 6 and 1 tokens, padded to 6; each new token follows its own prompt");
   expect_lengths(attention.cache(), {8, 10, 5});
 }
 
@@ -606,7 +608,7 @@ TEST(CachedAttention, PrefillForgetsTheOldPrompt) {
   expect_lengths(attention.cache(), {1, 2, 0, 2, 1}, note("then a prompt of five sequences, where there were two"));
 }
 
-TEST(CachedAttention, EqualsTheCausalForwardOfLessonSeven) {
+TEST(CachedAttention, EqualsTheCausalForwardOfLesson07) {
   for (const uword prompt_length : {1U, 4U, 8U}) {
     MultiHeadAttention whole(12, 3);
     whole.dropout.eval();
@@ -662,7 +664,7 @@ TEST(CachedAttention, IgnoresPadding) {
   const arma::cube wanted = decode_all(attention, more);
   attention.prefill(other, lengths);
   EXPECT_THAT(decode_all(attention, more), IsNear(wanted, decode_axes))
-      << note("other numbers stand in the padding of the prompt, and nothing may change");
+      << note("the padding of the prompt holds other numbers, and nothing may change");
 }
 
 TEST(CachedAttention, KeepsTheBatchApart) {
@@ -728,7 +730,7 @@ TEST(CachedAttention, DecodesWithoutAMatrixOfAllTokens) {
   EXPECT_TRUE(asked <= allowed) << statement("memory", "decode asked for " + bytes_text(asked) + ", want at most " +
                                                            bytes_text(allowed))
                                 << note("the cache has " + bytes_text(2 * S * E * B * sizeof(double)) +
-                                        "; a decode has one query a sequence, and projects one token");
+                                        "; a decode has one query per sequence, and projects one token");
 }
 
 TEST(CachedAttention, AcceptsExtremeScores) {
@@ -739,7 +741,7 @@ TEST(CachedAttention, AcceptsExtremeScores) {
   EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")));
 }
 
-TEST(CachedAttention, IsACopyOfItsOwnWhenCopied) {
+TEST(CachedAttention, IsIndependentOfItsCopy) {
   CachedAttention attention(8, 4);
   attention.prefill(normal(5, 8, 3), {2, 5, 3});
   CachedAttention copy = attention;
@@ -763,7 +765,7 @@ TEST(CachedAttention, LeavesItsFieldsAndArguments) {
 
 // ------------------------------------------------------------------------------------------- bad input, 16.4 to 16.6
 
-TEST(CachedAttention, RejectsImpossibleSizes) {
+TEST(CachedAttention, RejectsSizesThatMakeNoProjections) {
   expect_rejects_impossible_sizes([](uword embed_dim, uword num_heads) { CachedAttention(embed_dim, num_heads); });
 }
 
@@ -805,7 +807,7 @@ TEST(CachedAttention, RejectsATokenOfTheWrongShape) {
   EXPECT_PRED_FORMAT1(RejectsArgument("x", {"1 x 6 x 1", "2"}), decode(zeros(1, 6, 1))) << about;
 }
 
-TEST(CachedAttention, IsAsBeforeAfterARejectedPrefill) {
+TEST(CachedAttention, IsUnchangedByARejectedPrefill) {
   const GoldenCase golden = load_golden("equal_lengths");
   CachedAttention attention = layer_from(golden, 3);
   attention.prefill(golden.cube("prompt"));
@@ -825,7 +827,7 @@ TEST(CachedAttention, IsAsBeforeAfterARejectedPrefill) {
       << note("prefill was called with bad input before; it must leave the cache as it was");
 }
 
-TEST(CachedAttention, IsAsBeforeAfterARejectedDecode) {
+TEST(CachedAttention, IsUnchangedByARejectedDecode) {
   const GoldenCase golden = load_golden("equal_lengths");
   CachedAttention attention = layer_from(golden, 3);
   attention.prefill(golden.cube("prompt"));
@@ -855,11 +857,11 @@ void expect_count(const std::string& what, uword actual, uword wanted,
   EXPECT_HOLDS(actual == wanted, what + " is " + std::to_string(actual) + ", want " + std::to_string(wanted)) << likely;
 }
 
-/// "decode_flops of E = 6, S = 10, B = 3 and 8 bytes a number".
+/// "decode_flops of E = 6, S = 10, B = 3 and 8 bytes per number".
 std::string of(const std::string& function, const DecodeSizes& sizes) {
   return function + " of E = " + std::to_string(sizes.embed_dim) + ", S = " + std::to_string(sizes.length) +
          ", B = " + std::to_string(sizes.batch_size) + " and " + std::to_string(sizes.bytes_per_number) +
-         " bytes a number";
+         " bytes per number";
 }
 
 const DecodeSizes small = {6, 10, 3, 8};

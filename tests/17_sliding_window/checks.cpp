@@ -118,7 +118,7 @@ void expect_keys(const Answer& answer, const arma::uvec& wanted, uword i, const 
       << note(query_text(i, n)) << (other_order ? note("the same keys, in another order: they ascend") : "") << likely;
 }
 
-/// Whether a key is listed again that is no sink in the window.
+/// Whether a key is listed again that is not a sink in the window.
 bool lists_a_key_again(const arma::uvec& keys, uword i, const Sizes& n) {
   const arma::uvec sorted = arma::sort(keys);
   for (uword k = 1; k < sorted.n_elem; ++k) {
@@ -142,7 +142,7 @@ std::string clue_of(const std::vector<Answer>& answers, const Expected& expected
   return clue(times, expected.values);
 }
 
-/// The catalogued mistake that is told by which queries are wrong, if there is one.
+/// The catalogued mistake that is recognised by which queries are wrong, if there is one.
 std::string likely_by_place(const std::vector<Answer>& answers, const std::vector<uword>& wrong, const Sizes& n) {
   const auto threw = [](const Answer& answer) { return !answer.threw.empty(); };
   const auto before_the_text = [&](uword i) { return i + n.S < n.L; };
@@ -342,7 +342,7 @@ TEST(SlidingWindowAttention, GivesTheExampleWorkedByHand) {
   EXPECT_THAT(sliding_window_attention(Q, K, V, 2, 1), Matches(golden.expected("output")));
 }
 
-TEST(SlidingWindowAttention, WithAWindowOfOneReturnsTheValues) {
+TEST(SlidingWindowAttention, ReturnsTheValuesForAWindowOfOne) {
   const arma::cube V = normal(7, 5, 3);
   EXPECT_THAT(sliding_window_attention(normal(7, 4, 3), normal(7, 4, 3), V, 1), IsNear(V, output_axes))
       << note("each query sees its own key alone, whose weight is 1");
@@ -388,7 +388,7 @@ TEST(SlidingWindowAttention, EqualsPyTorchWithoutSinks) {
 TEST(SlidingWindowAttention, GivesZerosToAQueryWithoutKeys) {
   const GoldenCase golden = load_golden("more_queries");
   const auto [Q, K, V] = tokens_of(golden);
-  const std::string about = note("with L = 7 and S = 4 the first three queries stand before the first key");
+  const std::string about = note("with L = 7 and S = 4 the first three queries come before the first key");
   arma::cube output;
   try {
     output = sliding_window_attention(Q, K, V, 2, 1);

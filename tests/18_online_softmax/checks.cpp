@@ -42,7 +42,7 @@ arma::mat walk(const arma::rowvec& scores) {
   return running;
 }
 
-/// What stands where in the matrix of a walk.
+/// What is where in the matrix of a walk.
 const std::string walk_note = note("row 0 is maximum, row 1 is sum, and column t holds them after score t");
 
 /// What a query has that has seen no key.
@@ -82,7 +82,7 @@ PartialAttention part_from(const GoldenCase& golden, const std::string& array) {
   return {joined.head_cols(Dv), joined.col(Dv), joined.col(Dv + 1)};
 }
 
-/// The three parts as that matrix, so that all three tell a mistake. Their shapes come first.
+/// The three parts as that matrix, so that all three show a mistake. Their shapes come first.
 void expect_part(const PartialAttention& part, const Expected& wanted, const std::string& about) {
   const uword L = wanted.values.n_rows, Dv = wanted.values.n_cols - 2;
   ASSERT_THAT(part.output, HasShape({{"L", L}, {"Dv", Dv}})) << note("this is output") << about;
@@ -436,7 +436,7 @@ TEST(Merge, ChangesNothingWhereNothingWasSeen) {
   expect_part(merge(nothing, a), a, about);
 }
 
-TEST(Merge, OfNothingAndNothingIsNothing) {
+TEST(Merge, MergesNothingWithNothing) {
   const PartialAttention merged = merge(nothing_seen(4, 5), nothing_seen(4, 5));
   ASSERT_HOLDS(!(merged.output.has_nan() || merged.sum.has_nan()), "NaN where both parts are {zeros, -inf, zeros}")
       << likely_mistake("nan_merge");
@@ -459,7 +459,7 @@ TEST(Merge, EqualsPyTorchWithBlockedBlocks) {
               note("query 0 has keys in b only, query 1 in a only, query 2 in none of the two"));
 }
 
-TEST(Merge, IsAttentionOverTheKeysOfBothWhereverTheyAreCut) {
+TEST(Merge, IsAttentionOverAllKeysWhereverTheyAreCut) {
   const uword S = 7;
   const arma::mat Q = 2 * normal(4, 3), K = 2 * normal(S, 3), V = normal(S, 5);
   for (const Mask& mask : {Mask(), random_mask(4, S, 1)}) {
@@ -888,7 +888,7 @@ TEST(Finish, RejectsPartsThatDoNotFit) {
   reject("sum", "1 x 1", {right.output, right.maximum, arma::vec(1, arma::fill::ones)});
 }
 
-TEST(AttentionInBlocks, RejectsABlockSizeOfZero) {
+TEST(AttentionInBlocks, RejectsBlockSizesOfZero) {
   EXPECT_PRED_FORMAT1(RejectsArgument("block_size", {"0"}),
                       [] { attention_in_blocks(normal(4, 3, 2), normal(7, 3, 2), normal(7, 5, 2), 0); });
 }

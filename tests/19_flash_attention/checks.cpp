@@ -190,7 +190,7 @@ TEST(AttentionCost, AcceptsTheLargestBlockSize) {
       << note("L = 6, S = 5, D = 4, query_block = the largest arma::uword: one query block; adding to it goes round");
 }
 
-TEST(AttentionCost, RejectsZeros) {
+TEST(AttentionCost, RejectsSizesOfZero) {
   EXPECT_PRED_FORMAT1(RejectsArgument("L", {"0"}), [] { attention_cost(0, 5, 4, 2); });
   EXPECT_PRED_FORMAT1(RejectsArgument("S", {"0"}), [] { attention_cost(3, 0, 4, 2); });
   EXPECT_PRED_FORMAT1(RejectsArgument("D", {"0"}), [] { attention_cost(3, 5, 0, 2); });
@@ -250,7 +250,7 @@ TEST(VisibleKeys, CountsBeyondThirtyTwoBits) {
       << note("L = 2^39, S = key_length = 2^40, i = 3: no walking through the keys, and no int");
 }
 
-TEST(VisibleKeys, RejectsWhatIsOutside) {
+TEST(VisibleKeys, RejectsImpossibleSizes) {
   EXPECT_PRED_FORMAT1(RejectsArgument("L", {"0"}), [] { visible_keys(0, 0, 5, 5, true); });
   EXPECT_PRED_FORMAT1(RejectsArgument("S", {"0"}), [] { visible_keys(0, 3, 0, 0, true); });
   for (const bool causal : {false, true}) {
@@ -278,7 +278,7 @@ QueryBlock block_from(const arma::mat& joined) {
   return {x.head_cols(x.n_cols - 2), x.col(x.n_cols - 2), x.col(x.n_cols - 1)};
 }
 
-/// All three parts in one matrix, so that all tell a mistake. Their shapes come first. Output and sum are not divided
+/// All three parts in one matrix, so that all show a mistake. Their shapes come first. Output and sum are not divided
 /// yet: their errors may be as much larger as there are keys.
 void expect_block(const QueryBlock& seen, Expected wanted, const arma::fmat& Q, const arma::fmat& K,
                   const arma::fmat& V, uword S, const std::string& about = "") {
@@ -750,7 +750,7 @@ TEST(FlashAttention, LeavesTheGeneratorAlone) {
 
 // ---------------------------------------------------------------------------------------- flash_attention, its work
 
-/// One slice is looked at, the last of 4: B = 2, H = 2, G = 1. Key lengths are those of its sequence; those of the
+/// One slice is judged, the last of 4: B = 2, H = 2, G = 1. Key lengths are those of its sequence; those of the
 /// other one are S.
 struct Tiles {
   uword L, S;
@@ -871,8 +871,8 @@ std::size_t bytes_held(uword L, uword S, uword query_block, uword key_block, boo
   return peak_bytes([&] { flash_attention(Q, K, V, options); });
 }
 
-/// Queries or keys, or both, twice as many: what is held may grow by 48 numbers a token, which is far more than results
-/// and lengths need, but not by L x S.
+/// Queries or keys, or both, twice as many: what is held may grow by 48 numbers per token, which is far more than
+/// results and lengths need, but not by L x S.
 void expect_few_bytes_more(uword L, uword S, uword L_twice, uword S_twice, uword query_block, uword key_block,
                            const std::string& also = "") {
   for (const bool with_all : {false, true}) {
@@ -957,7 +957,7 @@ TEST(FlashAttention, RejectsShapesThatDoNotFit) {
   reject("V", {"7 x 0 x 2"}, Q, K, arma::fcube(7, 0, 2));
 }
 
-TEST(FlashAttention, RejectsBlocksOfZero) {
+TEST(FlashAttention, RejectsBlockSizesOfZero) {
   const auto with = [](uword query_block, uword key_block) {
     return
         [=] { flash_attention(normal(4, 3, 2), normal(7, 3, 2), normal(7, 5, 2), blocks_of(query_block, key_block)); };

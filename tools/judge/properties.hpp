@@ -186,15 +186,16 @@ void expect_keeps_apart(const std::string& what, arma::uword count, const arma::
                         const std::function<arma::cube(arma::uword n)>& alone);
 
 /// FollowsPermutedQueries: the rows of the result follow the rows of Q.
-void expect_follows_permuted_queries(const std::function<arma::cube(const arma::cube& Q)>& attend, const arma::cube& Q);
+void expect_follows_permuted_queries(const std::function<arma::cube(const arma::cube& Q)>& forward,
+                                     const arma::cube& Q);
 
 /// IgnoresTheOrderOfKeys: of keys, values and the columns of the mask, put in another order alike.
 void expect_ignores_the_order_of_keys(
-    const std::function<arma::cube(const arma::cube& K, const arma::cube& V, const Mask& mask)>& attend,
+    const std::function<arma::cube(const arma::cube& K, const arma::cube& V, const Mask& mask)>& forward,
     const arma::cube& K, const arma::cube& V, const Mask& mask = {});
 
 /// TakesAnyNumberButZeroAsAllowed: a mask may hold other numbers than 1.
-void expect_takes_any_number_but_zero(const std::function<arma::cube(const Mask& mask)>& attend, const Mask& mask);
+void expect_takes_any_number_but_zero(const std::function<arma::cube(const Mask& mask)>& forward, const Mask& mask);
 
 /// An argument of a function, by name; it refers to the argument.
 class Argument {
