@@ -49,12 +49,12 @@ TEST(SelfAttentionV1, KeepsWhatLinearDraws) {
 
 TEST(SelfAttentionV1, KeepsTheShapeOfItsInput) {
   SelfAttentionV1 attention(3);
-  EXPECT_THAT(attention.forward(arma::cube(4, 3, 2, arma::fill::randn)), HasShape({{"L", 4}, {"E", 3}, {"B", 2}}));
+  EXPECT_THAT(attention.forward(normal(4, 3, 2)), HasShape({{"L", 4}, {"E", 3}, {"B", 2}}));
 }
 
 TEST(SelfAttentionV1, KeepsItsWeights) {
   SelfAttentionV1 attention(3);
-  attention.forward(arma::cube(4, 3, 2, arma::fill::randn));
+  attention.forward(normal(4, 3, 2));
   EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 4}, {"L (keys)", 4}, {"B", 2}}));
 }
 
@@ -149,8 +149,8 @@ TEST(SelfAttentionV1, AcceptsExtremeScores) {
 // ------------------------------------------------------------------------------------- scores by index, 01.3
 
 TEST(AttentionScoresEinsum, GivesOneScoreForEachQueryAndKey) {
-  const arma::cube Q(4, 3, 2, arma::fill::randn);
-  const arma::cube K(5, 3, 2, arma::fill::randn);
+  const arma::cube Q = normal(4, 3, 2);
+  const arma::cube K = normal(5, 3, 2);
   EXPECT_THAT(attention_scores_einsum(Q, K), HasShape({{"L", 4}, {"S", 5}, {"B", 2}}));
 }
 
@@ -198,7 +198,7 @@ TEST(AttentionScoresEinsum, RejectsShapesThatDoNotFit) {
 // ---------------------------------------------------------------------------------------------------------- speed
 
 ATTN_SPEED("forward, 3 sequences of 64 tokens, E = 64", [] {
-  const arma::cube X(64, 64, 3, arma::fill::randn);
+  const arma::cube X = normal(64, 64, 3);
   return [layer = SelfAttentionV1(64), X]() mutable { return layer.forward(X); };
 });
 

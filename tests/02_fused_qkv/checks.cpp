@@ -56,12 +56,12 @@ TEST(SelfAttentionV2, DrawsEachProjectionAnew) {
 
 TEST(SelfAttentionV2, KeepsTheShapeOfItsInput) {
   SelfAttentionV2 attention(4);
-  EXPECT_THAT(attention.forward(arma::cube(5, 4, 2, arma::fill::randn)), HasShape({{"L", 5}, {"E", 4}, {"B", 2}}));
+  EXPECT_THAT(attention.forward(normal(5, 4, 2)), HasShape({{"L", 5}, {"E", 4}, {"B", 2}}));
 }
 
 TEST(SelfAttentionV2, KeepsItsWeights) {
   SelfAttentionV2 attention(4);
-  attention.forward(arma::cube(5, 4, 2, arma::fill::randn));
+  attention.forward(normal(5, 4, 2));
   EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"B", 2}}));
 }
 
@@ -176,7 +176,7 @@ TEST(Fuse, WorksForEveryWidth) {
     SelfAttentionV1 separate(dim);
     SelfAttentionV2 fused = fuse(separate);
     EXPECT_HOLDS(fused.attention_weights().is_empty(), "attention_weights() is not empty before the first forward");
-    const arma::cube X(5, dim, 2, arma::fill::randn);
+    const arma::cube X = normal(5, dim, 2);
     EXPECT_THAT(fused.forward(X), IsNear(separate.forward(X), {"L", "E", "B"}));
   }
 }
@@ -201,7 +201,7 @@ TEST(SelfAttentionV2, RejectsAnInputOfTheWrongShape) {
 // ---------------------------------------------------------------------------------------------------------- speed
 
 ATTN_SPEED("forward, 3 sequences of 64 tokens, E = 64", [] {
-  const arma::cube X(64, 64, 3, arma::fill::randn);
+  const arma::cube X = normal(64, 64, 3);
   return [layer = SelfAttentionV2(64), X]() mutable { return layer.forward(X); };
 });
 

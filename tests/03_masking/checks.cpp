@@ -45,8 +45,7 @@ std::string shape_note(const char* name, const std::string& shape) { return note
 // ------------------------------------------------------------------------------------------- masked_fill, 03.1
 
 TEST(MaskedFill, KeepsTheShapeOfTheScores) {
-  EXPECT_THAT(masked_fill(arma::cube(3, 4, 6, arma::fill::randn), ones(3, 4, 2), 0),
-              HasShape({{"L", 3}, {"S", 4}, {"N", 6}}));
+  EXPECT_THAT(masked_fill(normal(3, 4, 6), ones(3, 4, 2), 0), HasShape({{"L", 3}, {"S", 4}, {"N", 6}}));
 }
 
 TEST(MaskedFill, FillsWhereTheMaskIsZero) {
@@ -82,7 +81,7 @@ TEST(MaskedFill, TakesAnyNumberButZeroAsAllowed) {
 }
 
 TEST(MaskedFill, ChangesNothingForAnEmptyMask) {
-  const arma::cube scores(3, 4, 2, arma::fill::randn);
+  const arma::cube scores = normal(3, 4, 2);
   EXPECT_THAT(masked_fill(scores, {}, -infinity), IsNear(scores, {"L", "S", "N"}))
       << note("an empty mask blocks nothing");
 }
@@ -279,7 +278,7 @@ TEST(CombineMasks, RejectsShapesThatDoNotFit) {
 // ------------------------------------------------------------------------------------- safe_softmax_rows, 03.5
 
 TEST(SafeSoftmaxRows, KeepsTheShape) {
-  EXPECT_THAT(safe_softmax_rows(arma::cube(4, 5, 2, arma::fill::randn)), HasShape({{"L", 4}, {"S", 5}, {"N", 2}}));
+  EXPECT_THAT(safe_softmax_rows(normal(4, 5, 2)), HasShape({{"L", 4}, {"S", 5}, {"N", 2}}));
 }
 
 TEST(SafeSoftmaxRows, EqualsThePlainSoftmaxWithoutInfinities) {
@@ -407,9 +406,9 @@ TEST(FullyMaskedRow, TakesNothingWithTheSafeSoftmax) {
 // -------------------------------------------------------------------------- scaled_dot_product_attention, 03.6
 
 TEST(ScaledDotProductAttention, GivesOneRowForEachQuery) {
-  const arma::cube Q(4, 3, 2, arma::fill::randn);
-  const arma::cube K(5, 3, 2, arma::fill::randn);
-  const arma::cube V(5, 6, 2, arma::fill::randn);
+  const arma::cube Q = normal(4, 3, 2);
+  const arma::cube K = normal(5, 3, 2);
+  const arma::cube V = normal(5, 6, 2);
   EXPECT_THAT(scaled_dot_product_attention(Q, K, V), HasShape({{"L", 4}, {"Dv", 6}, {"N", 2}}));
 }
 
@@ -473,7 +472,7 @@ TEST(ScaledDotProductAttention, CombinesPaddingAndCausality) {
 
 TEST(ScaledDotProductAttention, BlocksTheFuture) {
   const arma::uword L = 5;
-  const arma::cube Q(L, 3, 2, arma::fill::randn);
+  const arma::cube Q = normal(L, 3, 2);
   arma::cube K(L, 3, 2, arma::fill::randn);
   arma::cube V(L, 4, 2, arma::fill::randn);
   const arma::cube before = scaled_dot_product_attention(Q, K, V, causal_mask(L, L));
@@ -487,9 +486,9 @@ TEST(ScaledDotProductAttention, BlocksTheFuture) {
 }
 
 TEST(ScaledDotProductAttention, ContinuesASequenceWithCausality) {
-  const arma::cube Q(6, 3, 2, arma::fill::randn);
-  const arma::cube K(6, 3, 2, arma::fill::randn);
-  const arma::cube V(6, 4, 2, arma::fill::randn);
+  const arma::cube Q = normal(6, 3, 2);
+  const arma::cube K = normal(6, 3, 2);
+  const arma::cube V = normal(6, 4, 2);
   const arma::cube whole = scaled_dot_product_attention(Q, K, V, causal_mask(6, 6));
   for (arma::uword known = 1; known < 6; ++known) {
     const arma::cube rest = scaled_dot_product_attention(Q.rows(known, 5), K, V, causal_mask(6 - known, 6));
@@ -500,7 +499,7 @@ TEST(ScaledDotProductAttention, ContinuesASequenceWithCausality) {
 
 TEST(ScaledDotProductAttention, IgnoresPadding) {
   const arma::uvec lengths = {3, 5, 4};
-  const arma::cube Q(4, 2, 3, arma::fill::randn);
+  const arma::cube Q = normal(4, 2, 3);
   arma::cube K(6, 2, 3, arma::fill::randn);
   arma::cube V(6, 5, 3, arma::fill::randn);
   const Mask mask = padding_mask(lengths, 4, 6);
@@ -669,9 +668,9 @@ TEST(ScaledDotProductAttention, RejectsAMaskThatDoesNotFit) {
 // --------------------------------------------------------------------------------------------------------------- speed
 
 ATTN_SPEED("causal attention, 2 sequences of 64 tokens, D = 64", [] {
-  const arma::cube Q(64, 64, 2, arma::fill::randn);
-  const arma::cube K(64, 64, 2, arma::fill::randn);
-  const arma::cube V(64, 64, 2, arma::fill::randn);
+  const arma::cube Q = normal(64, 64, 2);
+  const arma::cube K = normal(64, 64, 2);
+  const arma::cube V = normal(64, 64, 2);
   return [Q, K, V] { return scaled_dot_product_attention(Q, K, V, causal_mask(64, 64)); };
 });
 

@@ -77,8 +77,8 @@ TEST(DropoutConstructor, RejectsNaN) {
 // ------------------------------------------------------------------------------------------ with a given mask, 04.2
 
 TEST(DropoutApply, KeepsTheShape) {
-  const arma::cube x(4, 3, 2, arma::fill::randn);
-  EXPECT_THAT(Dropout::apply(x, Mask(4, 3, 2, arma::fill::ones), 0.3), HasShape({{"L", 4}, {"E", 3}, {"B", 2}}));
+  const arma::cube x = normal(4, 3, 2);
+  EXPECT_THAT(Dropout::apply(x, ones(4, 3, 2), 0.3), HasShape({{"L", 4}, {"E", 3}, {"B", 2}}));
 }
 
 TEST(DropoutApply, GivesTheTwoByTwoWorkedByHand) {
@@ -112,13 +112,13 @@ TEST(DropoutApply, EqualsTheDefinitionForOtherSizes) {
 }
 
 TEST(DropoutApply, ChangesNothingWhenNothingIsDropped) {
-  const arma::cube x(4, 3, 2, arma::fill::randn);
-  EXPECT_THAT(Dropout::apply(x, Mask(4, 3, 2, arma::fill::ones), 0), IsNear(x));
+  const arma::cube x = normal(4, 3, 2);
+  EXPECT_THAT(Dropout::apply(x, ones(4, 3, 2), 0), IsNear(x));
 }
 
 TEST(DropoutApply, GivesZerosWhenNothingIsKept) {
-  const arma::cube x(4, 3, 2, arma::fill::randn);
-  EXPECT_THAT(Dropout::apply(x, Mask(4, 3, 2, arma::fill::zeros), 0.3), IsNear(arma::cube(4, 3, 2, arma::fill::zeros)));
+  const arma::cube x = normal(4, 3, 2);
+  EXPECT_THAT(Dropout::apply(x, Mask(4, 3, 2, arma::fill::zeros), 0.3), IsNear(zeros(4, 3, 2)));
 }
 
 TEST(DropoutApply, TakesAnyNumberButZeroAsKept) {
@@ -134,7 +134,7 @@ TEST(DropoutApply, TakesAnyNumberButZeroAsKept) {
 }
 
 TEST(DropoutApply, RejectsAMaskOfAnotherSize) {
-  const arma::cube x(4, 3, 2, arma::fill::randn);
+  const arma::cube x = normal(4, 3, 2);
   const auto apply = [&](arma::uword rows, arma::uword cols, arma::uword slices) {
     Dropout::apply(x, Mask(rows, cols, slices, arma::fill::zeros), 0.3);
   };
@@ -336,13 +336,13 @@ TEST(Dropout, DrawsOneMaskForOneCall) {
 
 TEST(Dropout, ReturnsItsInputForAProbabilityOfZero) {
   Dropout dropout(0);
-  const arma::cube x(6, 5, 4, arma::fill::randn);
+  const arma::cube x = normal(6, 5, 4);
   EXPECT_THAT(dropout(x), IsNear(x));
 }
 
 TEST(Dropout, UsesAnInjectedMaskForAProbabilityOfZeroToo) {
   Dropout dropout(0);
-  const arma::cube x(6, 5, 4, arma::fill::randn);
+  const arma::cube x = normal(6, 5, 4);
   const Mask keep = arma::randi<Mask>(6, 5, 4, arma::distr_param(0, 1));
   dropout.inject(keep);
   arma::cube wanted = x;
@@ -357,7 +357,7 @@ TEST(Dropout, DrawsAgainAfterAnEmptyMaskIsInjected) {
   arma::arma_rng::set_seed(15);
   Dropout dropout(0.5);
   const arma::cube x(6, 5, 4, arma::fill::ones);
-  dropout.inject(Mask(6, 5, 4, arma::fill::ones));
+  dropout.inject(ones(6, 5, 4));
   EXPECT_THAT(dropout(x), IsNear(arma::cube(2 * x))) << note("the mask that was injected keeps all, and p is 0.5");
   dropout.inject({});
   EXPECT_HOLDS(!same(dropout(x), dropout(x)), "inject({}) was called, but two calls dropped the same numbers");
@@ -365,7 +365,7 @@ TEST(Dropout, DrawsAgainAfterAnEmptyMaskIsInjected) {
 
 TEST(Dropout, RejectsAnInjectedMaskThatDoesNotFit) {
   Dropout dropout(0.5);
-  dropout.inject(Mask(6, 5, 1, arma::fill::ones));
+  dropout.inject(ones(6, 5, 1));
   const arma::cube x(6, 5, 4, arma::fill::ones);
   EXPECT_PRED_FORMAT1(RejectsArgument("keep", {"6 x 5 x 1", "6 x 5 x 4"}), [&] { dropout(x); });
   dropout.eval();
@@ -456,12 +456,12 @@ TEST(SelfAttentionV3, LeavesSeedingToTheCaller) {
 
 TEST(SelfAttentionV3, KeepsTheShapeOfItsInput) {
   SelfAttentionV3 attention(4);
-  EXPECT_THAT(attention.forward(arma::cube(5, 4, 2, arma::fill::randn)), HasShape({{"L", 5}, {"E", 4}, {"B", 2}}));
+  EXPECT_THAT(attention.forward(normal(5, 4, 2)), HasShape({{"L", 5}, {"E", 4}, {"B", 2}}));
 }
 
 TEST(SelfAttentionV3, KeepsItsWeights) {
   SelfAttentionV3 attention(4);
-  attention.forward(arma::cube(5, 4, 2, arma::fill::randn));
+  attention.forward(normal(5, 4, 2));
   EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"B", 2}}));
 }
 
@@ -523,15 +523,13 @@ TEST(SelfAttentionV3, DropsWeightsAndNothingElse) {
   // is used. The values do.
   const GoldenCase golden = load_golden("as_long_as_wide");
   SelfAttentionV3 attention = layer_from(golden);
-  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
-  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+  expect_equals_pytorch(attention, golden);
 }
 
 TEST(SelfAttentionV3, EqualsPyTorchWithAMaskForEachSequence) {
   const GoldenCase golden = load_golden("masked");
   SelfAttentionV3 attention = layer_from(golden);
-  EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask")), Matches(golden.expected("output")));
-  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+  expect_equals_pytorch(attention, golden);
   attention.dropout.eval();
   const std::string about = note("in evaluation");
   EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask")), Matches(golden.expected("eval_output")))
@@ -542,8 +540,7 @@ TEST(SelfAttentionV3, EqualsPyTorchWithAMaskForEachSequence) {
 TEST(SelfAttentionV3, EqualsPyTorchWithASharedMask) {
   const GoldenCase golden = load_golden("causal");
   SelfAttentionV3 attention = layer_from(golden);
-  EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask")), Matches(golden.expected("output")));
-  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+  expect_equals_pytorch(attention, golden);
   attention.dropout.eval();
   EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask")), Matches(golden.expected("eval_output")))
       << note("in evaluation");
@@ -635,7 +632,7 @@ TEST(SelfAttentionV3, BlocksTheFuture) {
 
 TEST(SelfAttentionV3, IsTheSameInTrainingAndEvaluationForAProbabilityOfZero) {
   SelfAttentionV3 attention(4, 0);
-  const arma::cube X(5, 4, 2, arma::fill::randn);
+  const arma::cube X = normal(5, 4, 2);
   const arma::cube training = attention.forward(X);
   attention.dropout.eval();
   EXPECT_THAT(training, IsNear(attention.forward(X), {"L", "E", "B"}));
@@ -657,7 +654,7 @@ TEST(SelfAttentionV3, KeepsTheBatchApart) {
 TEST(SelfAttentionV3, DrawsOneMaskForAllSequences) {
   arma::arma_rng::set_seed(17);
   SelfAttentionV3 attention(4, 0.5);
-  const arma::cube X(5, 4, 2, arma::fill::randn);
+  const arma::cube X = normal(5, 4, 2);
   arma::arma_rng::set_seed(18);
   const Mask first = Dropout::draw(5, 5, 2, 0.5);
   const Mask second = Dropout::draw(5, 5, 2, 0.5);
@@ -715,7 +712,7 @@ TEST(SelfAttentionV3, LeavesItsFields) {
     SelfAttentionV3 attention(4, 0.3);
     if (!training) attention.dropout.eval();
     const Projections before = linears_of(attention);
-    attention.forward(arma::cube(5, 4, 2, arma::fill::randn), Mask(5, 5, 1, arma::fill::ones));
+    attention.forward(normal(5, 4, 2), ones(5, 5, 1));
     expect_unchanged(before, linears_of(attention));
     EXPECT_HOLDS(attention.dropout.training() == training && attention.dropout.p() == 0.3,
                  "forward changed dropout: training or evaluation, or p");
@@ -763,7 +760,7 @@ TEST(SelfAttentionV3, RejectsAMaskOfTheWrongShape) {
 // ------------------------------------------------------------------------------------------------------------- speed
 
 ATTN_SPEED("forward in training, 2 sequences of 64 tokens, E = 64", [] {
-  const arma::cube X(64, 64, 2, arma::fill::randn);
+  const arma::cube X = normal(64, 64, 2);
   return [layer = SelfAttentionV3(64), X]() mutable { return layer.forward(X); };
 });
 

@@ -46,7 +46,7 @@ TEST(SelfAttentionInterview, TakesTheDropoutItIsGiven) {
 
 TEST(SelfAttentionInterview, KeepsTheShapeOfItsInput) {
   const WrittenLayer attention = make_attention({4});
-  EXPECT_THAT(attention->forward(arma::cube(5, 4, 2, arma::fill::randn)), HasShape({{"L", 5}, {"E", 4}, {"B", 2}}));
+  EXPECT_THAT(attention->forward(normal(5, 4, 2)), HasShape({{"L", 5}, {"E", 4}, {"B", 2}}));
   EXPECT_THAT(attention->attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"B", 2}}));
 }
 
@@ -199,7 +199,7 @@ TEST(SelfAttentionInterview, RejectsAMaskOfTheWrongShape) {
 // ---------------------------------------------------------------------------------------------------------- speed
 
 ATTN_SPEED("forward, 2 sequences of 64 tokens, E = 64", [] {
-  const arma::cube X(64, 64, 2, arma::fill::randn);
+  const arma::cube X = normal(64, 64, 2);
   std::shared_ptr<AttentionUnderTest> layer = make_attention({64});
   layer->dropout().eval();
   return [layer, X] { return layer->forward(X); };

@@ -137,12 +137,12 @@ TEST(SplitHeads, EqualsTheDefinitionForOtherSizes) {
 }
 
 TEST(SplitHeads, ChangesNothingForOneHead) {
-  const arma::cube X(5, 4, 3, arma::fill::randn);
+  const arma::cube X = normal(5, 4, 3);
   EXPECT_THAT(split_heads(X, 1), IsNear(X, split_axes)) << note("one head has all the columns");
 }
 
 TEST(SplitHeads, AcceptsOneHeadPerFeature) {
-  const arma::cube X(5, 4, 3, arma::fill::randn);
+  const arma::cube X = normal(5, 4, 3);
   EXPECT_THAT(split_heads(X, 4), IsNear(naive_split_heads(X, 4), split_axes))
       << note("H = E: every head is one column");
 }
@@ -172,7 +172,7 @@ TEST(SplitHeads, LeavesTheGeneratorAlone) {
 }
 
 TEST(SplitHeads, KeepsTheMemoryOfACubeThatIsMovedIn) {
-  const arma::cube X(5, 12, 2, arma::fill::randn);
+  const arma::cube X = normal(5, 12, 2);
   expect_same_memory(split_heads, X, 3, expected(naive_split_heads(X, 3), split_axes), likely_mistake("split_borrows"),
                      likely_mistake("split_copies"));
 }
@@ -219,7 +219,7 @@ TEST(MergeHeads, EqualsTheDefinitionForOtherSizes) {
 }
 
 TEST(MergeHeads, ChangesNothingForOneHead) {
-  const arma::cube X_heads(5, 4, 3, arma::fill::randn);
+  const arma::cube X_heads = normal(5, 4, 3);
   EXPECT_THAT(merge_heads(X_heads, 1), IsNear(X_heads, merged_axes)) << note("one head has all the columns");
 }
 
@@ -248,7 +248,7 @@ TEST(MergeHeads, LeavesTheGeneratorAlone) {
 }
 
 TEST(MergeHeads, KeepsTheMemoryOfACubeThatIsMovedIn) {
-  const arma::cube X_heads(5, 4, 6, arma::fill::randn);
+  const arma::cube X_heads = normal(5, 4, 6);
   expect_same_memory(merge_heads, X_heads, 3, expected(naive_merge_heads(X_heads, 3), merged_axes),
                      likely_mistake("merge_borrows"), likely_mistake("merge_copies"));
 }
@@ -296,8 +296,7 @@ TEST(SplitHeads, RejectsHeadsThatDoNotDivideTheColumns) {
 }
 
 TEST(SplitHeads, RejectsZeroHeads) {
-  EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}),
-                      [] { split_heads(arma::cube(5, 12, 2, arma::fill::zeros), 0); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { split_heads(zeros(5, 12, 2), 0); });
 }
 
 TEST(SplitHeads, RejectsSizesOfZero) {
@@ -320,8 +319,7 @@ TEST(MergeHeads, RejectsHeadsThatDoNotDivideTheSlices) {
 }
 
 TEST(MergeHeads, RejectsZeroHeads) {
-  EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}),
-                      [] { merge_heads(arma::cube(5, 4, 6, arma::fill::zeros), 0); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { merge_heads(zeros(5, 4, 6), 0); });
 }
 
 TEST(MergeHeads, RejectsSizesOfZero) {
@@ -339,7 +337,7 @@ TEST(MergeHeads, RejectsSizesOfZero) {
 
 // Small enough for the processor's cache: with more, it is the operating system's memory that is timed.
 ATTN_SPEED("copied, split into 4 heads and merged, 150 times, 2 sequences of 64 tokens, E = 64", [] {
-  const arma::cube X(64, 64, 2, arma::fill::randn);
+  const arma::cube X = normal(64, 64, 2);
   return [X] {
     arma::cube again;
     for (int i = 0; i < 150; ++i) again = merge_heads(split_heads(X, 4), 4);

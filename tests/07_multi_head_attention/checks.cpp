@@ -84,7 +84,7 @@ TEST(MultiHeadAttention, DrawsEachProjectionAnew) {
 // ------------------------------------------------------------------------------------------------- weights, 07.2
 
 TEST(MultiHeadAttention, KeepsTheWeightsOfEveryHead) {
-  const arma::cube weights = weights_of(quiet_layer(12, 3), arma::cube(5, 12, 2, arma::fill::randn));
+  const arma::cube weights = weights_of(quiet_layer(12, 3), normal(5, 12, 2));
   const bool per_sequence = arma::size(weights) == arma::SizeCube(5, 5, 2);
   EXPECT_THAT(weights, HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 6}}))
       << (per_sequence ? note("there is one slice per sequence; want one per head and sequence") : "");
@@ -155,7 +155,7 @@ TEST(MultiHeadAttention, KeepsTheWeightsThatDropoutLeaves) {
 TEST(MultiHeadAttention, KeepsTheShapeOfItsInput) {
   MultiHeadAttention attention = quiet_layer(12, 3);
   try {
-    EXPECT_THAT(attention.forward(arma::cube(5, 12, 2, arma::fill::randn)), HasShape({{"L", 5}, {"E", 12}, {"B", 2}}));
+    EXPECT_THAT(attention.forward(normal(5, 12, 2)), HasShape({{"L", 5}, {"E", 12}, {"B", 2}}));
   } catch (const std::invalid_argument& error) {
     // The sizes in the message show what was handed to output_proj.
     const std::string what = error.what();
@@ -174,7 +174,7 @@ TEST(MultiHeadAttention, GivesTheOutputWorkedByHand) {
 TEST(MultiHeadAttention, IsSelfAttentionForOneHead) {
   arma::arma_rng::set_seed(1);
   MultiHeadAttention attention = quiet_layer(3, 1);
-  const arma::cube X(5, 3, 2, arma::fill::randn);
+  const arma::cube X = normal(5, 3, 2);
   const auto projected = [&](const Linear& proj) { return naive_linear(X, proj.weight, proj.bias); };
   const arma::cube context =
       naive_attention(projected(attention.query_proj), projected(attention.key_proj), projected(attention.value_proj));
@@ -272,7 +272,7 @@ TEST(MultiHeadAttention, EqualsPyTorchWithMasks) {
 TEST(MultiHeadAttention, DropsWeightsAndNothingElse) {
   MultiHeadAttention attention(12, 3, 0.5);  // training
   arma::arma_rng::set_seed(2);
-  const arma::cube output = attention.forward(arma::cube(40, 12, 2, arma::fill::randn));  // no row is dropped whole
+  const arma::cube output = attention.forward(normal(40, 12, 2));  // no row is dropped whole
   EXPECT_HOLDS(arma::all(arma::vectorise(output) != 0), "the output of a layer that is training holds zeros")
       << likely_mistake("dropout_on_output");
   const arma::vec weights = arma::vectorise(attention.attention_weights());
@@ -295,7 +295,7 @@ TEST(MultiHeadAttention, DropsNothingWithAProbabilityOfZero) {
 TEST(MultiHeadAttention, MixesTheValuesWithTheWeightsThatItKeeps) {
   MultiHeadAttention attention(12, 3, 0.5);  // training, and drawing masks of its own
   arma::arma_rng::set_seed(6);
-  const arma::cube X(5, 12, 2, arma::fill::randn);
+  const arma::cube X = normal(5, 12, 2);
   const arma::cube output = attention.forward(X);
   ASSERT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 6}}));
   const arma::cube V = naive_split_heads(naive_linear(X, attention.value_proj.weight, attention.value_proj.bias), 3);
@@ -371,7 +371,7 @@ TEST(MultiHeadAttention, EqualsTheDefinitionForOtherSizes) {
     const std::string about = note("L = " + std::to_string(L) + ", E = " + std::to_string(E) +
                                    ", B = " + std::to_string(B) + ", H = " + std::to_string(H));
     MultiHeadAttention attention = quiet_layer(E, H);
-    const arma::cube X(L, E, B, arma::fill::randn);
+    const arma::cube X = normal(L, E, B);
     const Attended wanted = naive(attention, X);
     EXPECT_THAT(attention.forward(X), IsNear(wanted.output, output_axes)) << about;
     EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, weights_axes)) << about;
@@ -391,7 +391,7 @@ TEST(MultiHeadAttention, EqualsTheDefinitionWithMaskAndDropout) {
       const Mask keep = Dropout::draw(L, L, H * B, 0.25);
       MultiHeadAttention attention(E, H, 0.25);
       attention.dropout.inject(keep);
-      const arma::cube X(L, E, B, arma::fill::randn);
+      const arma::cube X = normal(L, E, B);
       const Attended wanted = naive(attention, X, mask, keep);
       const std::string about =
           note("L = " + std::to_string(L) + ", B = " + std::to_string(B) + ", H = " + std::to_string(H) +
@@ -404,12 +404,12 @@ TEST(MultiHeadAttention, EqualsTheDefinitionWithMaskAndDropout) {
 
 TEST(MultiHeadAttention, GivesTheBiasToAQueryWithoutKeys) {
   MultiHeadAttention attention = quiet_layer(12, 3);
-  const arma::cube output = attention.forward(arma::cube(5, 12, 2, arma::fill::randn), arma::zeros<Mask>(5, 5, 1));
+  const arma::cube output = attention.forward(normal(5, 12, 2), arma::zeros<Mask>(5, 5, 1));
   arma::cube wanted(5, 12, 2);
   wanted.each_slice() = arma::repmat(attention.output_proj.bias, 5, 1);
   EXPECT_THAT(output, IsNear(wanted, output_axes))
       << note("everything is blocked: all weights are zero, and the output is the bias of the output projection");
-  EXPECT_THAT(attention.attention_weights(), IsNear(arma::cube(5, 5, 6, arma::fill::zeros), weights_axes));
+  EXPECT_THAT(attention.attention_weights(), IsNear(zeros(5, 5, 6), weights_axes));
 }
 
 TEST(MultiHeadAttention, PassesOnANaN) {
@@ -455,7 +455,7 @@ TEST(MultiHeadAttention, LeavesSeedingToTheCaller) {
 /// The scores are small here, so that it is the L x E x B cubes that count. There is room for two more of them.
 TEST(MultiHeadAttention, CopiesNoHeads) {
   MultiHeadAttention attention = quiet_layer(192, 6);
-  const arma::cube X(4, 192, 2, arma::fill::randn);
+  const arma::cube X = normal(4, 192, 2);
   const std::size_t unit = X.n_elem * sizeof(double);
   attention.forward(X);
   ASSERT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 4}, {"L (keys)", 4}, {"H·B", 12}}));
@@ -495,7 +495,7 @@ TEST(MultiHeadAttention, RejectsAMaskOfTheWrongShape) {
 // ---------------------------------------------------------------------------------------------------------- speed
 
 ATTN_SPEED("forward, 2 sequences of 32 tokens, E = 64, H = 4", [] {
-  const arma::cube X(32, 64, 2, arma::fill::randn);
+  const arma::cube X = normal(32, 64, 2);
   MultiHeadAttention layer(64, 4);
   layer.dropout.eval();
   return [layer, X]() mutable { return layer.forward(X); };

@@ -103,12 +103,12 @@ TEST(FusedMultiHeadAttention, LeavesSeedingToTheCaller) {
 
 TEST(FusedMultiHeadAttention, KeepsTheShapeOfItsInput) {
   FusedMultiHeadAttention attention(6, 2);
-  EXPECT_THAT(attention.forward(arma::cube(5, 6, 3, arma::fill::randn)), HasShape({{"L", 5}, {"E", 6}, {"B", 3}}));
+  EXPECT_THAT(attention.forward(normal(5, 6, 3)), HasShape({{"L", 5}, {"E", 6}, {"B", 3}}));
 }
 
 TEST(FusedMultiHeadAttention, KeepsTheWeightsOfEveryHead) {
   FusedMultiHeadAttention attention(12, 4);
-  attention.forward(arma::cube(5, 12, 3, arma::fill::randn));
+  attention.forward(normal(5, 12, 3));
   EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 12}}));
 }
 
@@ -141,7 +141,7 @@ TEST(FusedMultiHeadAttention, IsSelfAttentionForOneHead) {
   SelfAttentionV3 single(6, 0);
   single.proj = attention.qkv_proj;
   single.output_proj = attention.output_proj;
-  const arma::cube X(5, 6, 3, arma::fill::randn);
+  const arma::cube X = normal(5, 6, 3);
   const std::string about = note("with H = 1 the layer is SelfAttentionV3; this is what that gives");
   EXPECT_THAT(attention.forward(X), IsNear(single.forward(X), {"L", "E", "B"})) << about;
   EXPECT_THAT(attention.attention_weights(), IsNear(single.attention_weights(), {"L", "L", "B"})) << about;
@@ -229,7 +229,7 @@ TEST(FusedMultiHeadAttention, IgnoresPadding) {
 TEST(FusedMultiHeadAttention, TakesASharedMaskOrOneForEachSequenceOrHead) {
   const arma::uword L = 5, H = 3, B = 2;
   FusedMultiHeadAttention attention = layer_without_dropout(12, H);
-  const arma::cube X(L, 12, B, arma::fill::randn);
+  const arma::cube X = normal(L, 12, B);
   for (const arma::uword slices : {arma::uword{1}, B, H * B}) {
     const Mask mask = arma::randi<Mask>(L, L, slices, arma::distr_param(0, 1));
     const Attended wanted = by_definition(attention, H, X, mask);
@@ -268,8 +268,7 @@ TEST(FusedMultiHeadAttention, EqualsPyTorchWithDropout) {
   attention.qkv_proj = golden.linear("qkv_proj");
   attention.output_proj = golden.linear("output_proj");
   attention.dropout.inject(golden.mask("keep"));
-  EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
-  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+  expect_equals_pytorch(attention, golden);
 }
 
 TEST(FusedMultiHeadAttention, AppliesTheMaskAndDropoutTogether) {
@@ -278,9 +277,7 @@ TEST(FusedMultiHeadAttention, AppliesTheMaskAndDropoutTogether) {
   attention.qkv_proj = golden.linear("qkv_proj");
   attention.output_proj = golden.linear("output_proj");
   attention.dropout.inject(golden.mask("keep"));
-  EXPECT_THAT(attention.forward(golden.cube("X"), golden.mask("mask")), Matches(golden.expected("output")))
-      << note("with a mask, in training, with p = 0.4");
-  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
+  expect_equals_pytorch(attention, golden, note("with a mask, in training, with p = 0.4"));
 }
 
 TEST(FusedMultiHeadAttention, DropsAnewAtEveryCall) {
@@ -322,7 +319,7 @@ TEST(FusedMultiHeadAttention, PassesOnANaN) {
 TEST(FusedMultiHeadAttention, CopiesNoHeads) {
   const arma::uword L = 4, E = 192, H = 6, B = 2;
   FusedMultiHeadAttention attention = layer_without_dropout(E, H);
-  const arma::cube X(L, E, B, arma::fill::randn);
+  const arma::cube X = normal(L, E, B);
   attention.forward(X);
   const std::size_t one = L * E * B * sizeof(double);  // as much as X, or as all queries together
   const std::size_t bytes = allocated_bytes([&] { attention.forward(X); });
@@ -365,7 +362,7 @@ TEST(JoinColumns, JoinsLayersOfDifferentWidths) {
 TEST(JoinColumns, GivesTheResultsSideBySide) {
   for (const bool with_bias : {true, false}) {
     const std::vector<Linear> layers = {{4, 3, with_bias}, {4, 1, with_bias}, {4, 2, with_bias}, {4, 6, with_bias}};
-    const arma::cube x(5, 4, 7, arma::fill::randn);
+    const arma::cube x = normal(5, 4, 7);
     arma::cube wanted(5, 12, 7);
     arma::uword column = 0;
     for (const Linear& layer : layers) {
@@ -402,7 +399,7 @@ TEST(JoinColumns, MakesSmallLinearsForEachHeadOneProjection) {
   FusedMultiHeadAttention attention = layer_without_dropout(E, H);
   attention.qkv_proj = join_columns(layers);
 
-  const arma::cube X(L, E, B, arma::fill::randn);
+  const arma::cube X = normal(L, E, B);
   arma::cube context(L, E, B);
   arma::cube weights(L, L, H * B);
   for (arma::uword h = 0; h < H; ++h) {  // each head on its own, from its own three layers
@@ -475,7 +472,7 @@ TEST(Fuse, TakesTheDropoutOver) {
       << likely_mistake("fuse_dropout_left");
   separate.dropout.train();
   separate.dropout.inject(Dropout::draw(5, 5, 6, 0.5));
-  const arma::cube X(5, 6, 3, arma::fill::randn);
+  const arma::cube X = normal(5, 6, 3);
   EXPECT_THAT(fuse(separate).forward(X), IsNear(separate.forward(X), {"L", "E", "B"}))
       << note("the separate layer's dropout has an injected mask: its dropout goes over with all that it holds");
 }
@@ -483,8 +480,7 @@ TEST(Fuse, TakesTheDropoutOver) {
 TEST(Fuse, GivesWhatTheSeparateLayerGives) {
   const GoldenCase golden = load_golden("fuse");
   FusedMultiHeadAttention fused = fuse(separate_layer_from(golden, 2));
-  EXPECT_THAT(fused.forward(golden.cube("X")), Matches(golden.expected("output")));
-  EXPECT_THAT(fused.attention_weights(), Matches(golden.expected("weights")));
+  expect_equals_pytorch(fused, golden);
 }
 
 TEST(Fuse, WorksForOtherSizesAndUnderMasks) {
@@ -536,7 +532,7 @@ TEST(Compose, TakesLayersWithAndWithoutBias) {
   for (const bool first_bias : {true, false}) {
     for (const bool second_bias : {true, false}) {
       const Linear first(4, 3, first_bias), second(3, 6, second_bias);
-      const arma::cube x(5, 4, 2, arma::fill::randn);
+      const arma::cube x = normal(5, 4, 2);
       const arma::cube wanted = naive_linear(naive_linear(x, first.weight, first.bias), second.weight, second.bias);
       EXPECT_THAT(compose(first, second)(x), IsNear(wanted, {"L", "out", "B"}))
           << note(std::string("the first layer is ") + (first_bias ? "with" : "without") + " bias, the second " +
@@ -630,7 +626,7 @@ TEST(Compose, RejectsASecondLayerOfAnotherWidth) {
 // ---------------------------------------------------------------------------------------------------------- speed
 
 ATTN_SPEED("forward, 2 sequences of 32 tokens, E = 64, H = 4", [] {
-  const arma::cube X(32, 64, 2, arma::fill::randn);
+  const arma::cube X = normal(32, 64, 2);
   FusedMultiHeadAttention layer(64, 4);
   layer.dropout.eval();
   return [layer, X]() mutable { return layer.forward(X); };

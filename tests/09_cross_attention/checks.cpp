@@ -563,8 +563,8 @@ TEST(CrossAttention, RejectsAMaskOfTheWrongShape) {
 // ------------------------------------------------------------------------------------------------------------- speed
 
 ATTN_SPEED("forward, 2 sequences of 32 queries and 48 keys, E = 64, H = 4", [] {
-  const arma::cube query(32, 64, 2, arma::fill::randn);
-  const arma::cube memory(48, 64, 2, arma::fill::randn);
+  const arma::cube query = normal(32, 64, 2);
+  const arma::cube memory = normal(48, 64, 2);
   CrossAttention layer(64, 4);
   layer.dropout.eval();
   return [layer, query, memory]() mutable { return layer.forward(query, memory, memory); };

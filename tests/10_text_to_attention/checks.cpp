@@ -693,7 +693,7 @@ TEST(SentenceAttention, LetsAnEmptySentenceAttendToNoWord) {
   MultiHeadAttention attention = layer_from(golden, 2);
   const arma::cube output = attend(batch_from(golden), embedding_from(golden), attention);
   ASSERT_THAT(output, HasShape({{"L", 5}, {"E", 4}, {"B", 3}}));
-  EXPECT_THAT(arma::cube(attention.attention_weights().slices(4, 5)), IsNear(arma::cube(5, 5, 2, arma::fill::zeros)))
+  EXPECT_THAT(arma::cube(attention.attention_weights().slices(4, 5)), IsNear(zeros(5, 5, 2)))
       << note("sentence 2 has no words: all its weights are 0");
   EXPECT_THAT(arma::mat(output.slice(2)), IsNear(arma::mat(arma::repmat(attention.output_proj.bias, 5, 1)), {"L", "E"}))
       << note("sentence 2 has no words: what comes out is the bias of output_proj");

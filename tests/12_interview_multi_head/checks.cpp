@@ -47,7 +47,7 @@ TEST(MultiHeadAttentionInterview, TakesTheDropoutItIsGiven) {
 
 TEST(MultiHeadAttentionInterview, KeepsTheShapeOfItsInput) {
   const WrittenLayer attention = make_attention({6, 3});
-  EXPECT_THAT(attention->forward(arma::cube(5, 6, 2, arma::fill::randn)), HasShape({{"L", 5}, {"E", 6}, {"B", 2}}));
+  EXPECT_THAT(attention->forward(normal(5, 6, 2)), HasShape({{"L", 5}, {"E", 6}, {"B", 2}}));
   EXPECT_THAT(attention->attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 6}}));
 }
 
@@ -162,7 +162,7 @@ TEST(MultiHeadAttentionInterview, EqualsTheDefinitionForOtherSizes) {
 }
 
 TEST(MultiHeadAttentionInterview, CopiesNoHeads) {
-  const arma::cube X(4, 192, 2, arma::fill::randn);
+  const arma::cube X = normal(4, 192, 2);
   const WrittenLayer attention = make_attention({192, 6}, 0.0);
   const std::size_t unit = X.n_elem * sizeof(double), one_weight = 192 * 192 * sizeof(double);
   const std::size_t bytes = allocated_bytes([&] { attention->forward(X); });
@@ -232,7 +232,7 @@ TEST(MultiHeadAttentionInterview, RejectsAMaskOfTheWrongShape) {
 // ---------------------------------------------------------------------------------------------------------- speed
 
 ATTN_SPEED("forward, 2 sequences of 32 tokens, E = 64, H = 4", [] {
-  const arma::cube X(32, 64, 2, arma::fill::randn);
+  const arma::cube X = normal(32, 64, 2);
   std::shared_ptr<AttentionUnderTest> layer = make_attention({64, 4});
   layer->dropout().eval();
   return [layer, X] { return layer->forward(X); };

@@ -97,7 +97,7 @@ TEST(SlowTraining, TakesTheMeanWhenAllKeysAreAlike) {
 
 TEST(SlowTraining, GivesASingleTokenItsOwnValue) {
   const Projections layers(4);
-  const arma::cube X(1, 4, 3, arma::fill::randn);
+  const arma::cube X = normal(1, 4, 3);
   EXPECT_THAT(layers.attend(X), IsNear(naive_linear(X, layers.value.weight, layers.value.bias), {"L", "E", "B"}))
       << note("a sentence of one token: its only weight is 1, so the output is value_proj(X)");
 }
@@ -134,8 +134,8 @@ TEST(SharpWeights, GivesTheTwoByTwoWorkedByHand) {
 TEST(SharpWeights, DoesNotGrowSharperWithTheWidth) {
   arma::arma_rng::set_seed(6);
   const auto mean_largest = [](arma::uword width) {
-    const arma::cube weights = causal_weights(arma::cube(1, width, 500, arma::fill::randn),  //
-                                              arma::cube(4, width, 500, arma::fill::randn));
+    const arma::cube weights = causal_weights(normal(1, width, 500),  //
+                                              normal(4, width, 500));
     return arma::accu(arma::cube(arma::max(weights, 1))) / 500;
   };
   const double narrow = mean_largest(4);
@@ -179,8 +179,8 @@ TEST(SharpWeights, EqualsTheDefinitionForOtherSizes) {
     arma::uword L, S, D, N;
   };
   for (const auto& [L, S, D, N] : {Sizes{2, 5, 3, 4}, {5, 6, 7, 2}, {1, 4, 9, 3}, {4, 4, 2, 5}, {30, 70, 3, 2}}) {
-    const arma::cube Q(L, D, N, arma::fill::randn);
-    const arma::cube K(S, D, N, arma::fill::randn);
+    const arma::cube Q = normal(L, D, N);
+    const arma::cube K = normal(S, D, N);
     EXPECT_THAT(causal_weights(Q, K),
                 IsNear(naive_attention_weights(Q, K, causal(L, S)), {"L (queries)", "S (keys)", "N"}));
   }
@@ -260,8 +260,8 @@ TEST(EqualWeights, EqualsTheDefinitionForOtherSizes) {
   };
   for (const auto& [L, S, D, N] :
        {Sizes{2, 5, 3, 4}, {5, 2, 1, 3}, {1, 4, 9, 2}, {4, 1, 6, 2}, {70, 60, 3, 2}, {4, 4, 3, 2}}) {
-    const arma::cube Q(L, D, N, arma::fill::randn);
-    const arma::cube K(S, D, N, arma::fill::randn);
+    const arma::cube Q = normal(L, D, N);
+    const arma::cube K = normal(S, D, N);
     EXPECT_THAT(attention_scores(Q, K), IsNear(naive_scaled_scores(Q, K), {"L (queries)", "S (keys)", "N"}));
   }
 }
@@ -316,11 +316,9 @@ TEST(UnequalLengths, ReturnsAValueThatAllTokensShare) {
     }
     arma::cube wanted(4, 6, 2);
     for (arma::uword b = 0; b < 2; ++b) wanted.slice(b).each_row() = arma::rowvec(V.slice(b).row(0));
-    EXPECT_THAT(cross_attention(arma::cube(4, 6, 2, arma::fill::randn), arma::cube(S, 6, 2, arma::fill::randn), V, 3),
-                IsNear(wanted, {"L", "E", "B"}))
-        << note("all " + std::to_string(S) +
-                " tokens of a sentence have the same value: whatever the weights are, every " +
-                "query gets that value");
+    EXPECT_THAT(cross_attention(normal(4, 6, 2), normal(S, 6, 2), V, 3), IsNear(wanted, {"L", "E", "B"})) << note(
+        "all " + std::to_string(S) + " tokens of a sentence have the same value: whatever the weights are, every " +
+        "query gets that value");
   }
 }
 
@@ -441,10 +439,9 @@ TEST(NanSentence, PassesOnANaN) {
 }
 
 TEST(NanSentence, GivesZerosWhenTheWholeBatchIsEmpty) {
-  const arma::cube Q(3, 5, 2, arma::fill::randn);
-  EXPECT_THAT(
-      padded_attention(Q, arma::cube(4, 5, 2, arma::fill::randn), arma::cube(4, 6, 2, arma::fill::ones), {0, 0}),
-      IsNear(arma::cube(3, 6, 2, arma::fill::zeros), {"L", "Dv", "B"}))
+  const arma::cube Q = normal(3, 5, 2);
+  EXPECT_THAT(padded_attention(Q, normal(4, 5, 2), arma::cube(4, 6, 2, arma::fill::ones), {0, 0}),
+              IsNear(zeros(3, 6, 2), {"L", "Dv", "B"}))
       << note("all lengths are 0; a query that may attend to no key gets zeros");
 }
 
@@ -552,8 +549,8 @@ TEST(MixedHeads, EqualsTheDefinitionForOtherSizes) {
 // --------------------------------------------------------------------------------------------------------- speed
 
 ATTN_SPEED("attention_scores, 2 sequences of 24 queries and 32 keys, D = 64", [] {
-  const arma::cube Q(24, 64, 2, arma::fill::randn);
-  const arma::cube K(32, 64, 2, arma::fill::randn);
+  const arma::cube Q = normal(24, 64, 2);
+  const arma::cube K = normal(32, 64, 2);
   return [Q, K] { return attention_scores(Q, K); };
 });
 

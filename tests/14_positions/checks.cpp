@@ -686,7 +686,7 @@ TEST(AlibiBias, RejectsSizesOfZero) {
 // ----------------------------------------------------------------------------------------------------------- speed
 
 ATTN_SPEED("apply_rope in both pairings, 2 sequences of 4 heads, 64 tokens, D = 16", [] {
-  const arma::cube X(64, 16, 8, arma::fill::randn);
+  const arma::cube X = normal(64, 16, 8);
   return [X] { return apply_rope(apply_rope(X, RopePairing::interleaved), RopePairing::half_split); };
 });
 

@@ -652,7 +652,7 @@ TEST(GroupedQueryAttentionForward, RejectsAMaskOfTheWrongShape) {
 // -------------------------------------------------------------------------------------------------------------- speed
 
 ATTN_SPEED("forward, 2 sequences of 32 tokens, E = 64, H = 4, G = 2", [] {
-  const arma::cube X(32, 64, 2, arma::fill::randn);
+  const arma::cube X = normal(32, 64, 2);
   return [layer = GroupedQueryAttention(64, 4, 2), X]() mutable { return layer.forward(X); };
 });
 

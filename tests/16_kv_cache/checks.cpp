@@ -453,7 +453,8 @@ TEST(KvCache, RejectsNumbersOfTokensThatDoNotFit) {
 TEST(KvCache, IsUnchangedByARejectedAppend) {
   KVCache fresh(3);
   EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"6"}), [&] { fresh.append(zeros(5, 4, 6), zeros(5, 4, 6), {6, 2}); });
-  EXPECT_HOLDS(fresh.batch_size() == 0 && fresh.keys().is_empty(), "a rejected first append left something in the cache");
+  EXPECT_HOLDS(fresh.batch_size() == 0 && fresh.keys().is_empty(),
+               "a rejected first append left something in the cache");
 
   const GoldenCase golden = load_golden("cache");
   KVCache cache = cache_from(golden);
@@ -964,8 +965,8 @@ TEST(DecodeCost, RejectsSizesOfZero) {
 // ------------------------------------------------------------------------------------------------------------- speed
 
 ATTN_SPEED("prefill of 32 tokens and 6 decodes, 2 sequences, E = 64, H = 4", [] {
-  const arma::cube prompt(32, 64, 2, arma::fill::randn);
-  const arma::cube more(6, 64, 2, arma::fill::randn);
+  const arma::cube prompt = normal(32, 64, 2);
+  const arma::cube more = normal(6, 64, 2);
   CachedAttention layer(64, 4);
   return [layer, prompt, more]() mutable {
     layer.prefill(prompt);

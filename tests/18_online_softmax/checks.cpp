@@ -687,8 +687,7 @@ TEST(AttentionInBlocks, GivesZerosToAQueryWithoutKeys) {
   const arma::cube Q = normal(4, 3, 2), K = normal(7, 3, 2), V = normal(7, 5, 2);
   const Mask none(4, 7, 2, arma::fill::zeros);
   for (const uword block_size : {1U, 3U, 7U, 9U}) {
-    EXPECT_THAT(attention_in_blocks(Q, K, V, block_size, none),
-                IsNear(arma::cube(4, 5, 2, arma::fill::zeros), output_axes))
+    EXPECT_THAT(attention_in_blocks(Q, K, V, block_size, none), IsNear(zeros(4, 5, 2), output_axes))
         << block_note(block_size);
   }
 }
@@ -941,9 +940,9 @@ TEST(AttentionInBlocks, RejectsAMaskOf12SlicesFor6) {
 // ------------------------------------------------------------------------------------------------------------- speed
 
 ATTN_SPEED("attention in blocks of 32 keys, 2 sequences of 64 queries and 96 keys, D = 32", [] {
-  const arma::cube Q(64, 32, 2, arma::fill::randn);
-  const arma::cube K(96, 32, 2, arma::fill::randn);
-  const arma::cube V(96, 32, 2, arma::fill::randn);
+  const arma::cube Q = normal(64, 32, 2);
+  const arma::cube K = normal(96, 32, 2);
+  const arma::cube V = normal(96, 32, 2);
   return [Q, K, V] { return attention_in_blocks(Q, K, V, 32); };
 });
 
