@@ -67,7 +67,7 @@ void expect_same_memory(Function function, arma::cube input, arma::uword num_hea
   ASSERT_HOLDS(result.mem_state == 0, "the result does not own its memory")
       << (result.memptr() == memory ? borrows : "");
   const std::string wrong = diagnose(result, wanted);  // EXPECT_THAT would print every number of a large cube
-  ASSERT_TRUE(wrong.empty()) << as_diagnosis(wrong);
+  ASSERT_TRUE(wrong.empty()) << wrong;
   ASSERT_HOLDS(result.memptr() == memory, "right, but the numbers lie in new memory: they were copied") << copies;
   EXPECT_HOLDS(bytes <= 1000 + 8 * wanted.values.n_slices,
                "right, but " + bytes_text(bytes) + " were allocated for a cube of " + bytes_text(whole))
@@ -83,7 +83,7 @@ Expected expected(const arma::cube& wanted, const std::vector<std::string>& axes
 TEST(SplitHeads, MakesASliceForEveryHeadOfEverySequence) {
   const GoldenCase golden = load_golden("batch");
   const arma::cube heads = split_heads(golden.cube("X"), 2);
-  ASSERT_TRUE(!heads.is_empty()) << statement("shape", "got " + shape_text(heads) + ", want 4 x 5 x 6")
+  ASSERT_TRUE(!heads.is_empty()) << line("shape", "got " + shape_text(heads) + ", want 4 x 5 x 6")
                                  << likely_mistake("split_reads_after_move");
   EXPECT_THAT(heads, HasShape({{"L", 4}, {"D", 5}, {"H·B", 6}})) << clue(heads, golden.cube("heads"));
 }
@@ -188,7 +188,7 @@ TEST(SplitHeads, AllocatesAlmostNothing) {
 TEST(MergeHeads, PutsTheHeadsOfEverySequenceSideBySide) {
   const GoldenCase golden = load_golden("batch");
   const arma::cube merged = merge_heads(golden.cube("heads"), 2);
-  ASSERT_TRUE(!merged.is_empty()) << statement("shape", "got " + shape_text(merged) + ", want 4 x 10 x 3")
+  ASSERT_TRUE(!merged.is_empty()) << line("shape", "got " + shape_text(merged) + ", want 4 x 10 x 3")
                                   << likely_mistake("merge_reads_after_move");
   EXPECT_THAT(merged, HasShape({{"L", 4}, {"E", 10}, {"B", 3}})) << clue(merged, golden.cube("X"));
 }

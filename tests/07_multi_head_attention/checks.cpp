@@ -145,7 +145,7 @@ TEST(MultiHeadAttention, KeepsTheWeightsThatDropoutLeaves) {
   try {
     EXPECT_THAT(weights_of(attention, batch.cube("X")), Matches(golden.expected("weights")));
   } catch (const std::invalid_argument& error) {
-    FAIL() << statement("threw", "std::invalid_argument: " + std::string(error.what()))
+    FAIL() << line("threw", "std::invalid_argument: " + std::string(error.what()))
            << note("dropout is called once, with the weights of all heads and sequences, 5 x 5 x 6 here");
   }
 }
@@ -162,7 +162,7 @@ TEST(MultiHeadAttention, KeepsTheShapeOfItsInput) {
     std::string likely;
     if (what.find("5 x 4 x 6") != std::string::npos) likely = likely_mistake("output_before_merge");
     if (what.find("5 x 36 x 2") != std::string::npos) likely = likely_mistake("values_not_split");
-    FAIL() << statement("threw", "std::invalid_argument: " + what) << likely;
+    FAIL() << line("threw", "std::invalid_argument: " + what) << likely;
   }
 }
 

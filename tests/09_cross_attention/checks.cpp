@@ -78,10 +78,10 @@ TEST(CrossAttention, TakesMoreOrFewerKeysThanQueries) {
   CrossAttention attention = new_layer(6, 3);
   const arma::cube query = normal(5, 6, 2);
   const std::string same = refusal_of(attention, query, normal(5, 6, 2), normal(5, 6, 2));
-  ASSERT_TRUE(same.empty()) << statement("threw", same) << note("query, key and value were all 5 x 6 x 2");
+  ASSERT_TRUE(same.empty()) << line("threw", same) << note("query, key and value were all 5 x 6 x 2");
   for (const uword S : {7U, 4U, 1U}) {
     const std::string threw = refusal_of(attention, query, normal(S, 6, 2), normal(S, 6, 2));
-    EXPECT_TRUE(threw.empty()) << statement("threw", threw)
+    EXPECT_TRUE(threw.empty()) << line("threw", threw)
                                << note("query was 5 x 6 x 2, key and value " + std::to_string(S) + " x 6 x 2")
                                << likely_mistake("same_length_demanded");
   }
@@ -242,12 +242,11 @@ TEST(CrossAttention, ReadsTheMaskAsQueriesTimesKeys) {
   for (const uword slices : {1U, 3U, 12U}) {
     const std::string threw = refusal_of(attention, query, memory, memory, ones(5, 7, slices));
     const bool square = threw.find("expected 5 x 5") != std::string::npos;
-    EXPECT_TRUE(threw.empty()) << statement("threw", threw)
+    EXPECT_TRUE(threw.empty()) << line("threw", threw)
                                << note("L = 5, S = 7, B = 3, H = 4, and the mask was 5 x 7 x " + std::to_string(slices))
                                << (square ? likely_mistake("mask_of_self_attention") : "");
     EXPECT_TRUE(!refusal_of(attention, query, memory, memory, ones(7, 5, slices)).empty())
-        << statement("threw", "nothing, although L = 5, S = 7 and the mask was 7 x 5")
-        << likely_mistake("mask_transposed");
+        << line("threw", "nothing, although L = 5, S = 7 and the mask was 7 x 5") << likely_mistake("mask_transposed");
   }
 }
 
@@ -462,8 +461,8 @@ TEST(CrossAttention, CopiesNoHeads) {
   const uword rows = 2 * (2 * L + 2 * S) + L + 5 + (S + L);
   const std::size_t asked = allocated_bytes(forward);
   EXPECT_TRUE(asked <= rows * E * B * sizeof(double))
-      << statement("memory", "forward asked for " + bytes_text(asked) + ", want at most " +
-                                 bytes_text(rows * E * B * sizeof(double)))
+      << line("memory",
+              "forward asked for " + bytes_text(asked) + ", want at most " + bytes_text(rows * E * B * sizeof(double)))
       << (asked <= (rows + 2 * (L + 2 * S)) * E * B * sizeof(double) ? likely_mistake("heads_copied") : "");
 }
 

@@ -372,7 +372,7 @@ TEST(Vocabulary, GivesZeroForAnUnknownWord) {
     } catch (const NotWritten&) {
       throw;
     } catch (const std::exception& error) {
-      ADD_FAILURE() << statement("threw", type_name(error) + ": " + error.what()) << likely_mistake("unknown_throws");
+      ADD_FAILURE() << line("threw", type_name(error) + ": " + error.what()) << likely_mistake("unknown_throws");
     }
   }
   expect_id(vocabulary, "game", 0, note("asking for an unknown word twice must not make it known"));

@@ -167,9 +167,8 @@ TEST(MultiHeadAttentionInterview, CopiesNoHeads) {
   const std::size_t unit = X.n_elem * sizeof(double), one_weight = 192 * 192 * sizeof(double);
   const std::size_t bytes = allocated_bytes([&] { attention->forward(X); });
   // Q, K, V, the context and the output, each with what a product or a sum uses on the way: 10 units, and 2 to spare.
-  EXPECT_TRUE(bytes <= 12 * unit) << statement("memory", "forward asks for " + bytes_text(bytes) +
-                                                             ", expected at most " + bytes_text(12 * unit) +
-                                                             " (12 times X)")
+  EXPECT_TRUE(bytes <= 12 * unit) << line("memory", "forward asks for " + bytes_text(bytes) + ", expected at most " +
+                                                        bytes_text(12 * unit) + " (12 times X)")
                                   << (bytes < 10 * unit + one_weight
                                           ? likely_mistake("heads_copied")
                                           : note("a weight, or rows of one, is copied: use it where it is"));

@@ -107,12 +107,12 @@ TEST(GroupedQueryAttentionConstructor, HasNarrowProjectionsForKeysAndValues) {
   const std::string about = note("E = 24, H = 6, G = 3, so D = 4");
   for (const auto& [name, proj] : key_and_value_of(attention)) {
     const std::string wrong = wrong_shape(name + ".weight", proj.weight, {"E", 24}, {"G·D", 12});
-    EXPECT_TRUE(wrong.empty()) << as_diagnosis(wrong) << about << likely_from_shape(proj.weight);
+    EXPECT_TRUE(wrong.empty()) << wrong << about << likely_from_shape(proj.weight);
   }
   for (const auto& [name, proj] : projections_of(attention)) {
     if (name == "key_proj" || name == "value_proj") continue;
     const std::string wrong = wrong_shape(name + ".weight", proj.weight, {"E", 24}, {"E", 24});
-    EXPECT_TRUE(wrong.empty()) << as_diagnosis(wrong) << about;
+    EXPECT_TRUE(wrong.empty()) << wrong << about;
   }
 }
 
@@ -121,7 +121,7 @@ TEST(GroupedQueryAttentionConstructor, HasABiasInEveryProjection) {
   for (const auto& [name, proj] : projections_of(attention)) {
     ASSERT_HOLDS(!proj.bias.is_empty(), name + ".bias is empty") << likely_mistake("projections_without_bias");
     const std::string wrong = wrong_shape(name + ".bias", proj.bias, {"1", 1}, {"out", proj.weight.n_cols});
-    EXPECT_TRUE(wrong.empty()) << as_diagnosis(wrong);
+    EXPECT_TRUE(wrong.empty()) << wrong;
   }
 }
 
@@ -155,12 +155,12 @@ TEST(GroupedQueryAttentionForward, KeepsTheShapeOfItsInput) {
   GroupedQueryAttention attention(24, 6, 3);
   const std::string about = note("E = 24, H = 6, G = 3, so D = 4: keys and values are 5 x 12 x 1, three heads of D");
   const std::string alone = refusal([&] { attention.forward(normal(5, 24, 1)); });
-  ASSERT_TRUE(alone.empty()) << statement("threw", alone) << about
+  ASSERT_TRUE(alone.empty()) << line("threw", alone) << about
                              << (holds(alone, "slice") ? likely_mistake("one_kv_head_each") : "")
                              << (holds(alone, "5x4 and 2x5") ? likely_mistake("kv_cut_into_query_heads") : "")
                              << (holds(alone, "x is 5 x 12 x 2") ? likely_mistake("merged_by_kv_heads") : "");
   const std::string batch = refusal([&] { attention.forward(normal(5, 24, 2)); });
-  ASSERT_TRUE(batch.empty()) << statement("threw", batch)
+  ASSERT_TRUE(batch.empty()) << line("threw", batch)
                              << note("X was 5 x 24 x 2; the same with one sequence, 5 x 24 x 1, went well")
                              << (holds(batch, "slice") ? likely_mistake("kv_stride_of_query_heads") : "");
   EXPECT_THAT(attention.forward(normal(5, 24, 2)), HasShape({{"L", 5}, {"E", 24}, {"B", 2}}));
@@ -169,7 +169,7 @@ TEST(GroupedQueryAttentionForward, KeepsTheShapeOfItsInput) {
 TEST(GroupedQueryAttentionForward, KeepsTheWeightsOfEveryHead) {
   GroupedQueryAttention attention(12, 6, 2);
   const std::string threw = refusal([&] { attention.forward(normal(5, 12, 3)); });
-  ASSERT_TRUE(threw.empty()) << statement("threw", threw)
+  ASSERT_TRUE(threw.empty()) << line("threw", threw)
                              << note("H = 6, G = 2, B = 3: K and V have 6 slices, 0 to 5, and Q has 18")
                              << (holds(threw, "slice") ? likely_from_values() : "");
   EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 18}}))
@@ -293,7 +293,7 @@ TEST(GroupedQueryAttentionForward, TakesAMaskForEachQueryHead) {
   const arma::cube X = normal(5, 12, 4);
   for (const uword slices : {1U, 4U, 24U}) {
     const std::string threw = refusal([&] { attention.forward(X, ones(5, 5, slices)); });
-    EXPECT_TRUE(threw.empty()) << statement("threw", threw)
+    EXPECT_TRUE(threw.empty()) << line("threw", threw)
                                << note("L = 5, B = 4, H = 6, G = 2, and the mask was 5 x 5 x " + std::to_string(slices))
                                << (known && slices == 24 ? likely_mistake("mask_of_kv_heads") : "");
   }
@@ -426,7 +426,7 @@ TEST(GroupedQueryAttentionForward, CopiesNoKeysAndNoValues) {
     GroupedQueryAttention attention(E, H, G);
     const arma::cube X = normal(L, E, B);
     const std::string wrong = diagnose(attention.forward(X), {naive(attention, X).output, output_axes, 1e-10});
-    ASSERT_TRUE(wrong.empty()) << as_diagnosis(wrong);
+    ASSERT_TRUE(wrong.empty()) << wrong;
     const std::size_t bytes = allocated_bytes([&] { attention.forward(X); });
     const Projections layers = projections_of(attention);
     const double needed = unit + static_cast<double>(allocated_bytes([&] {
@@ -443,8 +443,7 @@ TEST(GroupedQueryAttentionForward, CopiesNoKeysAndNoValues) {
   // that were copied are larger for G = 2.
   const bool repeated = over[0] > 1.75 && over[1] - over[0] < 0.1;
   EXPECT_TRUE(asked.empty())
-      << as_diagnosis(asked)
-      << note("use K.slice(...) and V.slice(...) in the products themselves; scale the scores, not Q")
+      << asked << note("use K.slice(...) and V.slice(...) in the products themselves; scale the scores, not Q")
       << note(
              "give whole cubes away, or they are copied: split_heads(query_proj(X), H), "
              "merge_heads(std::move(context), H)")
@@ -514,7 +513,7 @@ TEST(PoolHeads, MakesALayerOfFewKeyValueHeads) {
   for (const auto& [name, proj] : key_and_value_of(grouped)) {
     const std::string wrong = wrong_shape(name + ".weight", proj.weight, {"E", 12}, {"G·D", 6}) +
                               wrong_shape(name + ".bias", proj.bias, {"1", 1}, {"G·D", 6});
-    EXPECT_TRUE(wrong.empty()) << as_diagnosis(wrong);
+    EXPECT_TRUE(wrong.empty()) << wrong;
   }
 }
 
@@ -542,10 +541,9 @@ TEST(PoolHeads, GivesTheMeansThatPyTorchGives) {
     const bool still_random = equal(proj.bias, key_and_value_of(fresh)[i].second.bias);
     const std::string of = "pooled." + name;
     const std::string weight = diagnose(as_cube(arma::mat(proj.weight.t())), golden.expected(of + ".weight"));
-    ASSERT_TRUE(weight.empty()) << statement("of", name + ".weight, as PyTorch stores it: (G·D x E)") << weight
-                                << about;
+    ASSERT_TRUE(weight.empty()) << line("of", name + ".weight, as PyTorch stores it: (G·D x E)") << weight << about;
     const std::string bias = diagnose(as_cube(arma::mat(proj.bias)), golden.expected(of + ".bias"));
-    EXPECT_TRUE(bias.empty()) << statement("of", name + ".bias; the weight is right") << bias << about
+    EXPECT_TRUE(bias.empty()) << line("of", name + ".bias; the weight is right") << bias << about
                               << (still_random ? likely_mistake("pool_forgets_bias") : "");
   }
 }
@@ -600,7 +598,7 @@ TEST(PoolHeads, WorksWithoutBiases) {
   GroupedQueryAttention grouped(12, 6, 2);
   const std::string threw = refusal([&] { grouped = pool_heads(full, 2); });
   const bool only_here = refusal([] { pool_heads(multi_head_layer(12, 6), 2); }).empty();
-  ASSERT_TRUE(threw.empty()) << statement("threw", threw) << (only_here ? likely_mistake("pool_needs_bias") : "");
+  ASSERT_TRUE(threw.empty()) << line("threw", threw) << (only_here ? likely_mistake("pool_needs_bias") : "");
   for (const auto& [name, proj] : projections_of(grouped)) {
     EXPECT_HOLDS(arma::accu(arma::abs(proj.bias)) == 0, name + ".bias is neither empty nor zero")
         << note("full has no bias there, as LLaMA has none: this one is still the random one of a new layer");

@@ -191,7 +191,7 @@ TEST(KvCache, BeginsAsAnEmptyKVCache) {
 TEST(KvCache, AppendsToEveryHeadOfEverySequence) {
   KVCache cache(3);
   const std::string error = first_append_error(cache, normal(5, 4, 6));
-  ASSERT_TRUE(error.empty()) << as_diagnosis(error);
+  ASSERT_TRUE(error.empty()) << error;
   ASSERT_HOLDS(cache.capacity() >= 5,
                "capacity() is " + std::to_string(cache.capacity()) + " after five tokens of each sequence");
   EXPECT_THAT(cache.keys(), HasShape({{"capacity", cache.capacity()}, {"D", 4}, {"H·B", 6}}));
@@ -326,10 +326,10 @@ TEST(KvCache, MakesRoomSoThatTokensAreSeldomCopied) {
   } else if (asked > allowed && asked > 3 * room_asked_for(T / 2)) {
     likely = likely_mistake("grown_by_a_constant");
   }
-  EXPECT_TRUE(asked <= allowed) << statement("memory", "to take in " + std::to_string(T) +
-                                                           " tokens one by one, the cache asked for room for " +
-                                                           std::to_string(asked) + " rows in all, want at most " +
-                                                           std::to_string(allowed))
+  EXPECT_TRUE(asked <= allowed) << line("memory", "to take in " + std::to_string(T) +
+                                                      " tokens one by one, the cache asked for room for " +
+                                                      std::to_string(asked) + " rows in all, want at most " +
+                                                      std::to_string(allowed))
                                 << likely;
 }
 
@@ -369,8 +369,8 @@ TEST(KvCache, AppendsWithoutCopiesThatItDoesNotNeed) {
   const arma::cube K = normal(100, 24, 6);
   const std::size_t asked = allocated_bytes([&] { cache.append(K, K); });
   const std::size_t allowed = 5 * 100 * 24 * 6 * sizeof(double);
-  EXPECT_TRUE(asked <= allowed) << statement("memory", "the first append asked for " + bytes_text(asked) +
-                                                           ", want at most " + bytes_text(allowed))
+  EXPECT_TRUE(asked <= allowed) << line("memory", "the first append asked for " + bytes_text(asked) +
+                                                      ", want at most " + bytes_text(allowed))
                                 << note("keys and values of 100 tokens have " +
                                         bytes_text(2 * 100 * 24 * 6 * sizeof(double)));
 }
@@ -728,8 +728,8 @@ TEST(CachedAttention, DecodesWithoutAMatrixOfAllTokens) {
   attention.decode(x);  // makes room
   const std::size_t asked = allocated_bytes([&] { attention.decode(x); });
   const std::size_t allowed = 12 * S * E * B * sizeof(double);  // a matrix of S x S alone has eight times that
-  EXPECT_TRUE(asked <= allowed) << statement("memory", "decode asked for " + bytes_text(asked) + ", want at most " +
-                                                           bytes_text(allowed))
+  EXPECT_TRUE(asked <= allowed) << line("memory", "decode asked for " + bytes_text(asked) + ", want at most " +
+                                                      bytes_text(allowed))
                                 << note("the cache has " + bytes_text(2 * S * E * B * sizeof(double)) +
                                         "; a decode has one query per sequence, and projects one token");
 }

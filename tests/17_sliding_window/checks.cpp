@@ -111,11 +111,11 @@ void expect_keys(const Answer& answer, const arma::uvec& wanted, uword i, const 
                  const std::string& likely = {}) {
   const bool as_many = answer.threw.empty() && answer.keys.n_elem == wanted.n_elem;
   const bool other_order = as_many && same(arma::sort(answer.keys), wanted);
-  EXPECT_TRUE(is_right(answer, wanted))
-      << as_diagnosis(answer.threw.empty()
-                          ? line("value", "got " + keys_text(answer.keys) + ", want " + keys_text(wanted))
-                          : line("threw", answer.threw) + line("wanted", keys_text(wanted)))
-      << note(query_text(i, n)) << (other_order ? note("the same keys, in another order: they ascend") : "") << likely;
+  EXPECT_TRUE(is_right(answer, wanted)) << answer.threw.empty()
+      ? line("value", "got " + keys_text(answer.keys) + ", want " + keys_text(wanted))
+      : line("threw", answer.threw) + line("wanted", keys_text(wanted))
+            << note(query_text(i, n)) << (other_order ? note("the same keys, in another order: they ascend") : "")
+            << likely;
 }
 
 /// Whether a key is listed again that is not a sink in the window.
@@ -283,8 +283,8 @@ TEST(WindowKeys, TakesNoTimeForUnseenKeys) {
   expect_keys(ask(2, n), {0, 1, n.S - 4, n.S - 3, n.S - 2}, 2, n);
   if (HasFailure()) return;
   const double seconds = computing_seconds([&] { ask(2, n); }, 0.001);
-  ASSERT_TRUE(seconds < 0.001) << statement("time", "the five keys of one query took " + milliseconds_text(seconds) +
-                                                        " of computing, want less than 1 ms")
+  ASSERT_TRUE(seconds < 0.001) << line("time", "the five keys of one query took " + milliseconds_text(seconds) +
+                                                   " of computing, want less than 1 ms")
                                << note(query_text(2, n)) << likely_mistake("keys_searched_for");
   const uword S = 1'000'000'000'000;
   expect_keys(ask(2, {4, S, 3, 2}), {0, 1, S - 4, S - 3, S - 2}, 2, {4, S, 3, 2});
@@ -395,7 +395,7 @@ TEST(SlidingWindowAttention, GivesZerosToAQueryWithoutKeys) {
   } catch (const NotWritten&) {
     throw;
   } catch (const std::exception& error) {
-    FAIL() << statement("threw", type_name(error) + ": " + error.what()) << about
+    FAIL() << line("threw", type_name(error) + ": " + error.what()) << about
            << (keys_are_right({7, 4, 2, 1}) ? likely_mistake("nobody_forgotten")
                                             : note("window_keys is wrong for these sizes: begin with its checks"));
   }
@@ -555,9 +555,9 @@ TEST(SlidingWindowAttention, ComputesOnlyTheScoresOfTheWindowAndTheSinks) {
   const uword L = 14, S = 16, window = 2, sinks = 1;
   const uword allowed = arma::accu(naive_mask({L, S, window, sinks}));
   const uword computed = computed_scores(L, S, window, sinks);
-  EXPECT_TRUE(computed == allowed) << statement("work", "computed " + text(computed) + " of the " + text(L * S) +
-                                                            " scores of a slice, want the " + text(allowed) +
-                                                            " that the mask allows")
+  EXPECT_TRUE(computed == allowed) << line("work", "computed " + text(computed) + " of the " + text(L * S) +
+                                                       " scores of a slice, want the " + text(allowed) +
+                                                       " that the mask allows")
                                    << note(sizes_text({L, S, window, sinks}))
                                    << (computed > 2 * allowed ? likely_mistake("full_attention") : "");
 }
@@ -581,8 +581,8 @@ TEST(SlidingWindowAttention, MakesNothingAsLargeAsTheScores) {
     for (uword i = 0; i < n.L; ++i) ask(i, n);
   });
   const std::size_t at_most = memory_limit(n);
-  EXPECT_TRUE(asked <= at_most) << statement("memory", "asked for " + bytes_text(asked) + ", want at most " +
-                                                           bytes_text(at_most) + ", half of one L x S matrix")
+  EXPECT_TRUE(asked <= at_most) << line("memory", "asked for " + bytes_text(asked) + ", want at most " +
+                                                      bytes_text(at_most) + ", half of one L x S matrix")
                                 << note(sizes_text(n))
                                 << (by_keys > at_most ? note("window_keys alone asks for " + bytes_text(by_keys) +
                                                              ": make no list longer than the keys of the query")
@@ -593,7 +593,7 @@ TEST(SlidingWindowAttention, MakesNothingAsLargeAsTheScores) {
 TEST(SlidingWindowAttention, TakesNoTimeForUnseenKeys) {
   const Sizes small = {20, 20'000, 2, 1};
   ASSERT_TRUE(allocated_bytes(attention_of(small)) <= memory_limit(small))
-      << statement("memory", "asked for more than half of an L x S matrix, and it takes time to fill that")
+      << line("memory", "asked for more than half of an L x S matrix, and it takes time to fill that")
       << note(sizes_text(small));
 
   const Sizes one = {1, 1'000'000, 2, 1}, many = {41, 1'000'000, 2, 1};
@@ -602,9 +602,8 @@ TEST(SlidingWindowAttention, TakesNoTimeForUnseenKeys) {
   const double seconds = computing_seconds(attention_of(many), first + limit) - first;
   const auto wanted = [&](uword i) { return arma::uvec{0, i + many.S - many.L - 1, i + many.S - many.L}; };
   const bool right = is_right(ask(0, many), wanted(0)) && is_right(ask(40, many), wanted(40));
-  EXPECT_TRUE(seconds < limit) << statement("time", "40 queries more took " + milliseconds_text(seconds) +
-                                                        " more of computing, want less than " +
-                                                        milliseconds_text(limit))
+  EXPECT_TRUE(seconds < limit) << line("time", "40 queries more took " + milliseconds_text(seconds) +
+                                                   " more of computing, want less than " + milliseconds_text(limit))
                                << note("each sees three keys. " + sizes_text(many))
                                << (right ? likely_mistake("keys_searched_for") : "");
 }

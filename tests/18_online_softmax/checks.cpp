@@ -628,7 +628,7 @@ void expect_golden_in_blocks(const char* name, uword block_size) {
     output = attention_of(golden, block_size);
   } catch (const std::invalid_argument& error) {
     if (!golden.has("mask") || !names_argument(error.what(), "mask")) throw;
-    FAIL() << statement("threw", error.what()) << likely_mistake("mask_rejected");
+    FAIL() << line("threw", error.what()) << likely_mistake("mask_rejected");
   }
   EXPECT_THAT(output, Matches(golden.expected("output"))) << block_note(block_size);
 }
@@ -815,9 +815,9 @@ TEST(AttentionInBlocks, MakesNoMatrixOfQueriesTimesKeys) {
   const arma::cube Q = normal(L, 3, 2), K = normal(S, 3, 2), V = normal(S, 1, 2);  // K has the size of L x 32
   const std::size_t whole = L * S * sizeof(double);
   const std::size_t largest = largest_allocation([&] { attention_in_blocks(Q, K, V, 8); });
-  EXPECT_TRUE(largest <= whole / 15) << statement("memory", "the largest piece of memory that was asked for has " +
-                                                                bytes_text(largest) + ", want at most " +
-                                                                bytes_text(whole / 15))
+  EXPECT_TRUE(largest <= whole / 15) << line("memory", "the largest piece of memory that was asked for has " +
+                                                           bytes_text(largest) + ", want at most " +
+                                                           bytes_text(whole / 15))
                                      << note("L = 96, S = 512, block_size = 8; an L x S matrix has " +
                                              bytes_text(whole) + ", an L x 8 matrix " +
                                              bytes_text(L * 8 * sizeof(double)))
@@ -828,9 +828,10 @@ TEST(AttentionInBlocks, TakesBlocksOfTheGivenSize) {
   const arma::cube Q = normal(24, 3, 2), K = normal(40, 3, 2), V = normal(40, 5, 2);
   const std::size_t key_by_key = allocated_bytes([&] { attention_in_blocks(Q, K, V, 1); });
   const std::size_t at_once = allocated_bytes([&] { attention_in_blocks(Q, K, V, 40); });
-  EXPECT_TRUE(key_by_key != at_once)
-      << statement("memory", bytes_text(at_once) + " were asked for in all, with block_size 1 and 40 alike")
-      << note("S = 40: that is 40 blocks, or one") << likely_mistake("block_size_ignored");
+  EXPECT_TRUE(key_by_key != at_once) << line("memory", bytes_text(at_once) +
+                                                           " were asked for in all, with block_size 1 and 40 alike")
+                                     << note("S = 40: that is 40 blocks, or one")
+                                     << likely_mistake("block_size_ignored");
 }
 
 // ------------------------------------------------------------------------------------------------------- bad input

@@ -880,13 +880,14 @@ void expect_few_bytes_more(uword L, uword S, uword L_twice, uword S_twice, uword
     const std::size_t longer = bytes_held(L_twice, S_twice, query_block, key_block, with_all);
     const std::size_t more = longer > shorter ? longer - shorter : 0;
     const std::size_t allowed = std::max(L_twice - L, S_twice - S) * 48 * sizeof(float);
-    EXPECT_TRUE(more <= allowed)
-        << statement("memory", bytes_text(longer) + " were held at one time, " + bytes_text(more) +
-                                   " more than for half the length, want at most " + bytes_text(allowed) + " more")
-        << note("L = " + std::to_string(L_twice) + ", S = " + std::to_string(S_twice) +
-                ", query_block = " + std::to_string(query_block) + ", key_block = " + std::to_string(key_block) + also)
-        << note(with_all ? "4 slices, causal, with key_lengths" : "one slice")
-        << (with_all ? likely_mistake("whole_mask") : likely_mistake("whole_scores"));
+    EXPECT_TRUE(more <= allowed) << line("memory", bytes_text(longer) + " were held at one time, " + bytes_text(more) +
+                                                       " more than for half the length, want at most " +
+                                                       bytes_text(allowed) + " more")
+                                 << note("L = " + std::to_string(L_twice) + ", S = " + std::to_string(S_twice) +
+                                         ", query_block = " + std::to_string(query_block) +
+                                         ", key_block = " + std::to_string(key_block) + also)
+                                 << note(with_all ? "4 slices, causal, with key_lengths" : "one slice")
+                                 << (with_all ? likely_mistake("whole_mask") : likely_mistake("whole_scores"));
     if (more > allowed) return;
   }
 }
@@ -909,8 +910,8 @@ TEST(FlashAttention, HoldsTilesOfTheGivenSize) {
     return peak_bytes([&] { flash_attention(Q, K, V, blocks_of(query_block, key_block)); });
   };
   const auto expect_less = [](std::size_t small, std::size_t large, const std::string& what) {
-    EXPECT_TRUE(small <= large / 2) << statement("memory", bytes_text(small) + " were held at one time, want at most " +
-                                                               bytes_text(large / 2))
+    EXPECT_TRUE(small <= large / 2) << line("memory", bytes_text(small) + " were held at one time, want at most " +
+                                                          bytes_text(large / 2))
                                     << note(what + ", and " + bytes_text(large) + " with 128")
                                     << (small > large / 10 * 9 ? likely_mistake("blocks_ignored") : "");
   };
@@ -925,8 +926,8 @@ TEST(FlashAttention, CopiesNoKeyForEachHeadOfAGroup) {
   const arma::fcube Q = normal(2, 16, 24), K = normal(256, 16, 6), V = normal(256, 16, 6);  // B = 3, H = 8, G = 2
   const std::size_t whole = (K.n_elem + V.n_elem) * sizeof(float);
   const std::size_t held = peak_bytes([&] { flash_attention(Q, K, V, blocks_of(2, 16)); });
-  EXPECT_TRUE(held <= whole / 2) << statement("memory", bytes_text(held) + " were held at one time, want at most " +
-                                                            bytes_text(whole / 2))
+  EXPECT_TRUE(held <= whole / 2) << line("memory", bytes_text(held) + " were held at one time, want at most " +
+                                                       bytes_text(whole / 2))
                                  << note("K and V have " + bytes_text(whole) +
                                          " together: heads of a group share them where they lie")
                                  << (held > 3 * whole ? likely_mistake("groups_copied") : "");

@@ -58,7 +58,4 @@ void begin_comparisons();
 /// The next comparison is the last one once more. A matcher that fails is asked again, for an explanation.
 void repeat_comparison();
 
-/// Where the facts begin in a message.
-inline constexpr const char* diagnosis_mark = "";
-
 }  // namespace attn::judge

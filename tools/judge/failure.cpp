@@ -71,7 +71,8 @@ Fingerprint Fingerprint::from_text(const std::string& text) {
 bool Fingerprint::equals(const Fingerprint& other, double tolerance) const {
   // Rounding errors of many numbers cancel, so that a tenth of what each may have is plenty; text() keeps 1e-9.
   const double most = std::max(2e-9, tolerance / 10);
-  return sizes == other.sizes && std::abs(means[0] - other.means[0]) <= most && std::abs(means[1] - other.means[1]) <= most;
+  return sizes == other.sizes && std::abs(means[0] - other.means[0]) <= most &&
+         std::abs(means[1] - other.means[1]) <= most;
 }
 
 void merge(Failure& into, const Failure& part) {

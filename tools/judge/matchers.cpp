@@ -85,8 +85,7 @@ std::string RejectsArgument::diagnose(const std::function<void()>& call) const {
 ::testing::AssertionResult RejectsArgument::operator()(const char* text, const std::function<void()>& call) const {
   const std::string diagnosis = diagnose(call);
   if (diagnosis.empty()) return ::testing::AssertionSuccess();
-  return ::testing::AssertionFailure() << "Value of: " << text << "\nExpected: a rejection\n"
-                                       << diagnosis_mark << diagnosis;
+  return ::testing::AssertionFailure() << "Value of: " << text << "\nExpected: a rejection\n" << diagnosis;
 }
 
 }  // namespace attn::judge

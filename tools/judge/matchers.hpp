@@ -35,15 +35,10 @@ inline arma::cube as_cube(const arma::mat& x) {
 arma::cube as_cube(const arma::fmat& x);
 arma::cube as_cube(const arma::fcube& x);
 
-/// What a failing check reports besides its matchers, to stream after an assertion: lines of a diagnosis, as line() and
-/// diagnose() make them; one line with a label, such as "memory" or "threw"; or a claim, the line "value".
-inline std::string as_diagnosis(const std::string& lines) { return lines; }
-inline std::string statement(const std::string& label, const std::string& text) {
-  return as_diagnosis(line(label, text));
-}
-inline std::string claim(const std::string& sentence) { return statement("value", sentence); }
+/// A line "value" that says what is wrong, to stream after an assertion.
+inline std::string claim(const std::string& sentence) { return line("value", sentence); }
 
-/// Hands a diagnosis to GoogleTest: true when there is nothing to say.
+/// Passes a diagnosis to GoogleTest: true when there is nothing to say.
 inline bool explain(const std::string& diagnosis, ::testing::MatchResultListener* listener) {
   *listener << diagnosis;
   return diagnosis.empty();
