@@ -293,9 +293,9 @@ TEST(LoadState, IgnoresTheOtherKindOfWeights) {
     wanted.load_state(one_kind);
     const std::string threw = refusal([&] { layer.load_state(both); });
     const std::string wrong = changed(wanted, layer);
-    EXPECT_TRUE(threw.empty() && wrong.empty()) << threw.empty()
-        ? line("value", "these fields are wrong: " + wrong)
-        : line("threw", threw) << note("the state holds a packed weight and separate ones; " + about) << likely;
+    EXPECT_TRUE(threw.empty() && wrong.empty())
+        << (threw.empty() ? line("value", "these fields are wrong: " + wrong) : line("threw", threw))
+        << note("the state holds a packed weight and separate ones; " + about) << likely;
   };
   MultiheadAttentionState packed = both;
   packed.q_proj_weight.reset();

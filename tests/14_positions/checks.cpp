@@ -439,9 +439,9 @@ TEST(ToHalfSplit, TakesAProjectionWithoutBias) {
   const Linear interleaved(5, 18, false);
   arma::rowvec bias = {1};
   const std::string threw = refusal([&] { bias = to_half_split(interleaved, 3).bias; });
-  EXPECT_TRUE(threw.empty() && bias.is_empty()) << threw.empty()
-      ? line("value", "the projection has no bias, what was returned has one")
-      : line("threw", threw) << likely_mistake("convert_bias_demanded");
+  EXPECT_TRUE(threw.empty() && bias.is_empty())
+      << (threw.empty() ? line("value", "the projection has no bias, what was returned has one") : line("threw", threw))
+      << likely_mistake("convert_bias_demanded");
   EXPECT_THAT(to_half_split(interleaved, 3).weight,
               IsNear(arma::mat(interleaved.weight.cols(even_then_odd(6, 3))), weight_axes));
 }

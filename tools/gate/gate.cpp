@@ -462,7 +462,7 @@ Problems judge_recordings(const Lesson& lesson) {
   return problems;
 }
 
-void record(const Lesson& lesson, const fs::path& programs) {
+bool record(const Lesson& lesson, const fs::path& programs) {
   judge::Recordings recordings;
   for (const auto& mistake : lesson.mistakes()) {
     if (!mistake.named) continue;
@@ -471,7 +471,10 @@ void record(const Lesson& lesson, const fs::path& programs) {
     recordings.add(mistake.id, run_checks(program, mistake.id), run_checks(program, mistake.id, 2));
   }
   recordings.thin_out();
-  std::ofstream(lesson.recordings_file()) << recordings.text();
+  const fs::path file = lesson.recordings_file();
+  if (fs::exists(file) && read_file(file) == recordings.text()) return false;
+  std::ofstream(file) << recordings.text();
+  return true;
 }
 
 Problems judge_chapter(const Lesson& lesson) {

@@ -27,7 +27,8 @@ Problems judge_recordings(const lesson::Lesson& lesson);
 
 /// Runs the checks on every mistake and writes down what they got: tests/NN_name/recorded.json.
 /// @param programs the folder with mutants_NN and mutant_NN_<id>
-void record(const lesson::Lesson& lesson, const std::filesystem::path& programs);
+/// @return whether the file is another one than before
+bool record(const lesson::Lesson& lesson, const std::filesystem::path& programs);
 
 /// The chapter, the hints, the copies of the stubs, the sizes of the solution, the number of mistakes, the names of the
 /// checks, and every link.

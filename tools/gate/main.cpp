@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "gate/derived.hpp"
 #include "gate/gate.hpp"
@@ -39,7 +40,10 @@ int verify(const Options& options) {
     const auto written = gate::write_derived(options.root);
     for (const auto& file : written) std::cout << "written: " << file.string() << "\n";
     if (written.empty()) std::cout << "all that is derived is fresh\n";
-    if (options.lesson.empty()) return 0;
+    std::vector<Lesson> lessons = attn::lesson::find_lessons(options.root);
+    if (!options.lesson.empty()) lessons = {attn::lesson::find_lesson(options.root, options.lesson)};
+    const int recorded = gate::record_mistakes(options.root, lessons, options.preset);
+    if (recorded != 0 || options.lesson.empty()) return recorded;
   }
   return options.lesson.empty()
              ? gate::verify(options.root, options.preset)
@@ -72,10 +76,6 @@ void add_judgements(CLI::App& app, Options& o, int& result) {
         for (auto& problem : gate::judge_recordings(lesson)) problems.push_back(std::move(problem));
         return problems;
       });
-  add("record", "writes down what its mistakes give", nullptr, "--programs", [&o](const Lesson& lesson) {
-    gate::record(lesson, fs::absolute(o.file));
-    return gate::Problems{};
-  });
   add("chapter", "its chapter, hints, interview, sizes and links", nullptr, nullptr, gate::judge_chapter);
   add("mutate", "writes the solution's file with one mistake made", "id", "--output",
       [&o](const Lesson& lesson) { return write(gate::mutate(lesson, o.name), o.file); });

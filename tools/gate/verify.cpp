@@ -7,6 +7,7 @@
 #include <sstream>
 #include <vector>
 
+#include "gate/gate.hpp"
 #include "judge/process.hpp"
 #include "learn/machine/build.hpp"
 #include "lesson/lesson.hpp"
@@ -55,31 +56,44 @@ bool print_table(const std::vector<Lesson>& lessons, const Counts& counts, std::
   return all_ok && course.ok();
 }
 
-/// Builds a preset, runs its tests, and sums up.
-int run(const fs::path& root, const std::string& preset, const std::vector<Lesson>& lessons,
-        const std::vector<std::string>& targets, const std::vector<std::string>& tests) {
+struct Built {
+  bool configured = false;
+  bool complete = false;
+};
+
+/// Configures and builds a preset; prints what went wrong.
+Built build(const fs::path& root, const std::string& preset, const std::vector<std::string>& targets) {
   const fs::path folder = root / "build" / preset;
   fs::create_directories(folder);
   const fs::path log = folder / "verify.log";
   std::cout << "configuring and building in " << folder.string() << " (the first time takes minutes)" << std::endl;
   if (judge::run({"cmake", "--preset", preset}, root, log) != 0) {
     std::cout << lesson::read_file(log) << "\nthe course could not be configured\n";
-    return 2;
+    return {};
   }
-  std::vector<std::string> build = {"ninja", "-C", folder.string(), "-k", "0"};
-  build.insert(build.end(), targets.begin(), targets.end());
-  const bool built = judge::run(build, root, log) == 0;
-  if (!built) {
+  std::vector<std::string> command = {"ninja", "-C", folder.string(), "-k", "0"};
+  command.insert(command.end(), targets.begin(), targets.end());
+  const bool complete = judge::run(command, root, log) == 0;
+  if (!complete) {
     std::cout << learn::without_build_noise(lesson::read_file(log)) << "\nnot everything could be built\n\n";
-    if (!targets.empty()) return 1;  // of the one lesson that was asked for
   }
+  return {true, complete};
+}
+
+/// Builds a preset, runs its tests, and sums up.
+int run(const fs::path& root, const std::string& preset, const std::vector<Lesson>& lessons,
+        const std::vector<std::string>& targets, const std::vector<std::string>& tests) {
+  const Built built = build(root, preset, targets);
+  if (!built.configured) return 2;
+  if (!built.complete && !targets.empty()) return 1;  // of the one lesson that was asked for
 
   std::cout << "running the tests" << std::endl;
+  const fs::path log = root / "build" / preset / "verify.log";
   std::vector<std::string> test = {"ctest", "--preset", preset};
   test.insert(test.end(), tests.begin(), tests.end());
   const int tested = judge::run(test, root, log);
   const bool ok = summarise(lessons, lesson::read_file(log), std::cout);
-  if (!built || tested != 0 || !ok) {
+  if (!built.complete || tested != 0 || !ok) {
     std::cout << "\nverify: a promise is broken (above: which; " << log.string() << ": all of it)\n";
     return 1;
   }
@@ -135,6 +149,17 @@ int verify_lesson(const Lesson& lesson, const std::string& preset) {
   const std::string tests =
       "^(solution|stub|mistake|golden|chapter)\\." + lesson.name + "(\\.|$)|^course\\.repository$";
   return run(lesson.root, preset, {lesson}, {"verify_" + lesson.number()}, {"-R", tests});
+}
+
+int record_mistakes(const fs::path& root, const std::vector<Lesson>& lessons, const std::string& preset) {
+  std::vector<std::string> targets;
+  for (const auto& lesson : lessons) targets.push_back("verify_" + lesson.number());
+  if (!build(root, preset, targets).complete) return 1;
+  for (const auto& lesson : lessons) {
+    std::cout << lesson.title() << ": running the checks on every mistake" << std::endl;
+    if (record(lesson, root / "build" / preset)) std::cout << "written: " << lesson.recordings_file().string() << "\n";
+  }
+  return 0;
 }
 
 }  // namespace attn::gate

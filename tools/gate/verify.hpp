@@ -18,6 +18,11 @@ int verify(const std::filesystem::path& root, const std::string& preset);
 /// What verify() does, for one lesson: its stub, solution, mistakes, golden file and chapter, and what is derived.
 int verify_lesson(const lesson::Lesson& lesson, const std::string& preset);
 
+/// Builds the mutants of these lessons, runs the checks on each, and writes down what they give (gate.hpp, record()).
+/// @return 0 when that is done, 1 when not everything could be built.
+int record_mistakes(const std::filesystem::path& root, const std::vector<lesson::Lesson>& lessons,
+                    const std::string& preset);
+
 /// Reads CTest's output: prints what failed, a table of these lessons, and the closing lines.
 /// @return true when there was something to judge in every column, and all of it passed.
 bool summarise(const std::vector<lesson::Lesson>& lessons, const std::string& ctest_output, std::ostream& out);
