@@ -66,10 +66,10 @@ std::string Lesson::title() const { return number() + " " + name.substr(name.fin
 std::vector<std::string> Lesson::stub_files() const {
   std::vector<std::string> files;
   std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(root / room / name, missing)) {
+  for (const auto& entry : fs::directory_iterator(root / work_folder / name, missing)) {
     const auto extension = entry.path().extension();
     if (extension == ".cpp" || extension == ".hpp") {
-      files.push_back(room + "/" + name + "/" + entry.path().filename().string());
+      files.push_back(work_folder + "/" + name + "/" + entry.path().filename().string());
     }
   }
   const auto first_task = [this](const std::string& file) {
@@ -88,7 +88,7 @@ std::string Lesson::judged_file(const std::string& suite) const {
     const std::string concept_name = camel_case(fs::path(file).stem().string());
     if (begins_with(suite, concept_name) || begins_with(concept_name, suite)) return file;
   }
-  return files.size() == 1 ? files.front() : room + "/" + name;
+  return files.size() == 1 ? files.front() : work_folder + "/" + name;
 }
 
 fs::path Lesson::stub_of(const std::string& file) const { return stub_folder() / fs::path(file).filename(); }

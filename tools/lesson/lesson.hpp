@@ -44,12 +44,20 @@ struct InterviewBrief {
 
 /// Where the pieces of one lesson are, and what is in them.
 struct Lesson {
-  std::filesystem::path root;    ///< the course's folder
-  std::string name;              ///< "01_self_attention_v1"
-  std::string room = "lessons";  ///< below which folder of the course the learner writes; another one in an interview
+  std::filesystem::path root;           ///< the course's folder
+  std::string name;                     ///< "01_self_attention_v1"
+  std::string work_folder = "lessons";  ///< below `root`: where the learner writes; another folder in an interview
 
   std::string number() const;  ///< "01"
   std::string title() const;   ///< "01 self_attention_v1"
+
+  bool in_interview() const { return work_folder != "lessons"; }
+
+  /// The targets that build its checks, linked with the learner's files ("lesson_01", or "interview_01" in an
+  /// interview) and with the reference ("solution_01_test"), and its demonstration ("demo_01").
+  std::string program() const { return (in_interview() ? "interview_" : "lesson_") + number(); }
+  std::string solution_program() const { return "solution_" + number() + "_test"; }
+  std::string demo_program() const { return "demo_" + number(); }
 
   std::filesystem::path folder() const { return root / "lessons" / name; }
   std::filesystem::path solution_folder() const { return root / "solutions" / name; }

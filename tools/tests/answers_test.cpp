@@ -38,8 +38,8 @@ const std::string one = "lessons/01_lesson/one.cpp";
 const std::string two = "lessons/01_lesson/two.hpp";
 
 /// A course with one lesson of two stubs.
-struct Course {
-  Course() {
+struct CourseFolder {
+  CourseFolder() {
     for (const auto& file : {one, two}) {
       put(root() / file, stub);
       put(lesson().stub_of(file), stub);
@@ -67,39 +67,39 @@ std::vector<std::string> names(const fs::path& root) {
 // ------------------------------------------------------------------------------------------------------ stubs
 
 TEST(Stub, IsKeptInTheTests) {
-  const Course course;
+  const CourseFolder course;
   EXPECT_EQ(course.lesson().stub_of(one), course.root() / "tests/01_lesson/stub/one.cpp");
 }
 
-TEST(Edited, IsFalseForStubs) { EXPECT_FALSE(edited(Course().lesson())); }
+TEST(Edited, IsFalseForStubs) { EXPECT_FALSE(edited(CourseFolder().lesson())); }
 
 TEST(Edited, IsTrueForAChangedStub) {
-  const Course course;
+  const CourseFolder course;
   course.write(two, course.stub + "\n");
   EXPECT_TRUE(edited(course.lesson()));
 }
 
 TEST(Edited, IsTrueForAFileThatTheLearnerAdded) {
-  const Course course;
+  const CourseFolder course;
   course.write("lessons/01_lesson/mine.cpp", "");
   EXPECT_TRUE(edited(course.lesson()));
 }
 
 TEST(Edited, SeesAFileThatIsGone) {
-  const Course course;
+  const CourseFolder course;
   fs::remove(course.root() / one);
   EXPECT_THAT(missing_files(course.lesson()), ElementsAre(one));
   EXPECT_TRUE(edited(course.lesson()));
 }
 
 TEST(Edited, SeesNothingInAnEditorsLock) {
-  const Course course;
+  const CourseFolder course;
   fs::create_symlink("learner@machine.42:1", course.root() / "lessons/01_lesson/.#one.cpp");
   EXPECT_FALSE(edited(course.lesson()));
 }
 
 TEST(Fingerprint, ChangesWithTheLearnersFiles) {
-  const Course course;
+  const CourseFolder course;
   const std::string before = fingerprint(course.lesson());
   EXPECT_THAT(before, MatchesRegex("[0-9a-f]{16}"));
   course.write(one, "a");
@@ -115,14 +115,14 @@ TEST(Fingerprint, ChangesWithTheLearnersFiles) {
 }
 
 TEST(Fingerprint, IgnoresTheChapter) {
-  const Course course;
+  const CourseFolder course;
   const std::string before = fingerprint(course.lesson());
   course.write("lessons/01_lesson/README.md", "# 01 · Improved\n");
   EXPECT_EQ(fingerprint(course.lesson()), before);
 }
 
 TEST(Fingerprint, IsTheSameInEveryBuild) {
-  const Course course;
+  const CourseFolder course;
   course.write(one, "a");
   course.write(two, "b");
   EXPECT_EQ(fingerprint(course.lesson()), "a1803fe2ba83649b");  // FNV-1a, computed with Python
@@ -131,7 +131,7 @@ TEST(Fingerprint, IsTheSameInEveryBuild) {
 // ----------------------------------------------------------------------------------------------------- copies
 
 TEST(KeepCopy, KeepsTheFilesInTheirTree) {
-  const Course course;
+  const CourseFolder course;
   course.write(one, std::string("my answer\0with a byte of zero", 29));
   course.write("learn", "#!/bin/sh\n");
   fs::permissions(course.root() / "learn", fs::perms(0750));
@@ -150,21 +150,21 @@ TEST(KeepCopy, KeepsTheFilesInTheirTree) {
 }
 
 TEST(KeepCopy, LeavesOutWhatIsNotThere) {
-  const Course course;
+  const CourseFolder course;
   const std::string name = keep_copy(course.root(), {"lessons/01_lesson/gone.cpp", one}, "reset", "01");
   ASSERT_THAT(backups(course.root()), SizeIs(1));
   EXPECT_THAT(backups(course.root())[0].files, ElementsAre(one));
 }
 
 TEST(KeepCopy, MakesNothingOfNothing) {
-  const Course course;
+  const CourseFolder course;
   EXPECT_EQ(keep_copy(course.root(), {"lessons/01_lesson/gone.cpp"}, "reset", "01"), "");
   EXPECT_EQ(keep_copy(course.root(), {}, "reset", "01"), "");
   EXPECT_THAT(backups(course.root()), IsEmpty());
 }
 
 TEST(KeepCopy, GivesEveryCopyANameAndKnowsTheNewest) {
-  const Course course;
+  const CourseFolder course;
   std::vector<std::string> made;
   for (int i = 0; i < 12; ++i) {  // several in a second, whose names would not sort: reset, interview, 2, 10
     made.push_back(keep_copy(course.root(), {one}, i % 2 == 0 ? "reset" : "interview", "01"));
@@ -174,7 +174,7 @@ TEST(KeepCopy, GivesEveryCopyANameAndKnowsTheNewest) {
 }
 
 TEST(KeepCopy, CopiesWhatALinkLeadsTo) {
-  const Course course;
+  const CourseFolder course;
   course.write("elsewhere.cpp", "my answer");
   fs::remove(course.root() / one);
   fs::create_symlink("../../elsewhere.cpp", course.root() / one);
@@ -184,7 +184,7 @@ TEST(KeepCopy, CopiesWhatALinkLeadsTo) {
 }
 
 TEST(KeepCopy, RefusesFilesOutsideOfTheCourse) {
-  const Course course;
+  const CourseFolder course;
   for (const std::string file : {"../outside", "/etc/hostname", "lessons/../../outside", ""}) {
     EXPECT_THAT([&] { keep_copy(course.root(), {file}, "reset", "01"); },
                 ThrowsMessage<std::invalid_argument>(StartsWith(file + " leads out of the course's folder")));
@@ -192,7 +192,7 @@ TEST(KeepCopy, RefusesFilesOutsideOfTheCourse) {
 }
 
 TEST(KeepCopy, NamesTheFileThatCannotBeCopied) {
-  const Course course;
+  const CourseFolder course;
   fs::create_directories(course.root() / "folder");
   EXPECT_THAT(
       [&] {
@@ -204,7 +204,7 @@ TEST(KeepCopy, NamesTheFileThatCannotBeCopied) {
 }
 
 TEST(Backups, AreOnlyWhatIsWhole) {
-  const Course course;
+  const CourseFolder course;
   const std::string name = keep_copy(course.root(), {one}, "reset", "01");
   course.write(".learn/backup/.new-123/" + one, "half");
   course.write(".learn/backup/notes/" + one, "of the learner's own");
@@ -218,7 +218,7 @@ TEST(Backups, AreOnlyWhatIsWhole) {
 // ---------------------------------------------------------------------------------------------- reset, restore
 
 TEST(Reset, PutsTheStubsBackAndKeepsACopy) {
-  const Course course;
+  const CourseFolder course;
   course.write(one, "my answer");
   const std::string name = reset(course.lesson());
   EXPECT_THAT(name, MatchesRegex("[0-9-]{10}_[0-9-]{8}_reset_01"));
@@ -228,20 +228,20 @@ TEST(Reset, PutsTheStubsBackAndKeepsACopy) {
 }
 
 TEST(Reset, DoesNothingToStubs) {
-  const Course course;
+  const CourseFolder course;
   EXPECT_EQ(reset(course.lesson()), "");
   EXPECT_FALSE(fs::exists(course.root() / ".learn"));
 }
 
 TEST(Reset, BringsAMissingStubBack) {
-  const Course course;
+  const CourseFolder course;
   fs::remove(course.root() / one);
   EXPECT_EQ(reset(course.lesson()), "");
   EXPECT_EQ(course.read(one), course.stub);
 }
 
 TEST(Reset, LeavesAloneWhatTheLearnerAdded) {
-  const Course course;
+  const CourseFolder course;
   course.write(one, "my answer");
   course.write("lessons/01_lesson/mine.cpp", "my own");
   reset(course.lesson());
@@ -249,7 +249,7 @@ TEST(Reset, LeavesAloneWhatTheLearnerAdded) {
 }
 
 TEST(Reset, ReplacesNothingWhenNoCopyCanBeMade) {
-  const Course course;
+  const CourseFolder course;
   course.write(one, "my answer");
   course.write(".learn", "not a folder");
   EXPECT_THAT([&] { reset(course.lesson()); }, Throws<std::runtime_error>());
@@ -257,7 +257,7 @@ TEST(Reset, ReplacesNothingWhenNoCopyCanBeMade) {
 }
 
 TEST(Reset, ReplacesNothingWhenTheDiskIsFull) {
-  const Course course;
+  const CourseFolder course;
   const std::string answer(100, 'a');
   course.write(one, answer);
   EXPECT_TRUE(ended_well(start_child([&] {
@@ -272,7 +272,7 @@ TEST(Reset, ReplacesNothingWhenTheDiskIsFull) {
 }
 
 TEST(Restore, PutsTheFilesBackAndKeepsACopyOfWhatItReplaces) {
-  const Course course;
+  const CourseFolder course;
   course.write(one, "my first answer");
   const std::string first = reset(course.lesson());
   course.write(one, "my second answer");
@@ -285,7 +285,7 @@ TEST(Restore, PutsTheFilesBackAndKeepsACopyOfWhatItReplaces) {
 }
 
 TEST(Restore, BringsBackWhatIsGone) {
-  const Course course;
+  const CourseFolder course;
   course.write(one, "my answer");
   const std::string name = reset(course.lesson());
   fs::remove_all(course.root() / "lessons");
@@ -294,7 +294,7 @@ TEST(Restore, BringsBackWhatIsGone) {
 }
 
 TEST(Restore, TakesTheBeginningOfAName) {
-  const Course course;
+  const CourseFolder course;
   course.write(".learn/backup/2026-11-20_10-00-00_reset_01/" + one, "of the 20th");
   course.write(".learn/backup/2026-11-21_10-00-00_reset_01/" + one, "of the 21st");
   course.write(".learn/backup/2026-11-21_10-00-00_reset_011/" + one, "of another lesson");
@@ -305,7 +305,7 @@ TEST(Restore, TakesTheBeginningOfAName) {
 }
 
 TEST(Restore, SaysWhichBackupsThereAre) {
-  const Course course;
+  const CourseFolder course;
   EXPECT_THAT([&] { restore(course.root(), "2026"); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("none was made")));
   course.write(".learn/backup/2026-11-20_10-00-00_reset_01/" + one, "");
@@ -318,7 +318,7 @@ TEST(Restore, SaysWhichBackupsThereAre) {
 }
 
 TEST(Restore, FollowsNoLinkInABackup) {
-  const Course course;
+  const CourseFolder course;
   const Scratch outside;
   put(outside.path() / "secret.cpp", "secret");
   const fs::path backup = course.root() / ".learn/backup/2026-11-20_10-00-00_reset_01";
@@ -334,7 +334,7 @@ TEST(Restore, FollowsNoLinkInABackup) {
 }
 
 TEST(Restore, WritesNothingThroughAFolderThatLeadsOutside) {
-  const Course course;
+  const CourseFolder course;
   const Scratch outside;
   fs::create_directory_symlink(outside.path(), course.root() / "lessons/02_away");
   const std::string away = "lessons/02_away/deep/three.cpp";
@@ -430,7 +430,7 @@ TEST(ReplaceFile, LeavesNothingBesideIt) {
 
 // ------------------------------------------------------------------------------------------- tools that are killed
 
-bool is_in_a_backup(const Course& course, const std::string& file, const std::string& text) {
+bool is_in_a_backup(const CourseFolder& course, const std::string& file, const std::string& text) {
   const auto all = backups(course.root());
   return std::any_of(all.begin(), all.end(), [&](const Backup& backup) {
     const bool has_it = std::find(backup.files.begin(), backup.files.end(), file) != backup.files.end();
@@ -439,13 +439,13 @@ bool is_in_a_backup(const Course& course, const std::string& file, const std::st
 }
 
 /// Takes the answer away and brings it back, again and again.
-bool reset_and_restore(const Course& course) {
+bool reset_and_restore(const CourseFolder& course) {
   for (;;) restore(course.root(), reset(course.lesson()));
 }
 
 TEST(Answers, AreNeverLostWhenKilledAtAnyMoment) {
   constexpr int rounds = 200;
-  const Course course;
+  const CourseFolder course;
   course.write(one, "an answer");
   const auto begin = std::chrono::steady_clock::now();
   restore(course.root(), reset(course.lesson()));

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "lesson/lesson.hpp"
-#include "terminal_driver.hpp"
+#include "screen_robot.hpp"
 
 namespace attn::tests {
 namespace {
@@ -67,12 +67,12 @@ TEST(CourseCopy, IsBuiltForItsFirstLessons) {
 TEST(CourseCopy, IsJudgedAsItIsThoughAnAnswerWasBuilt) {
   const fs::path copy = fresh_course_copy();
   fs::copy_file(copy / solution, copy / lesson, fs::copy_options::overwrite_existing);
-  Terminal right(tool_on_copy({"check", "01"}));
+  ScreenRobot right(tool_on_copy({"check", "01"}));
   EXPECT_EQ(right.wait_for_exit(240), 0) << right;
   EXPECT_SHOWS(right, "checks passed");
 
   fresh_course_copy();
-  Terminal stub(tool_on_copy({"check", "01"}));
+  ScreenRobot stub(tool_on_copy({"check", "01"}));
   EXPECT_EQ(stub.wait_for_exit(240), 1) << stub;
   EXPECT_SHOWS(stub, "TODO(01.1) is not written yet: " + lesson);
 }

@@ -22,7 +22,7 @@
 
 #include "course_copy.hpp"
 #include "lesson/lesson.hpp"
-#include "terminal_driver.hpp"
+#include "screen_robot.hpp"
 
 namespace attn::tests {
 namespace {
@@ -60,15 +60,15 @@ std::vector<std::string> rows_of(const std::string& screen) {
 }
 
 /// The row of the screen that holds a text; empty when none does.
-std::string row_with(Terminal& terminal, const std::string& text) {
+std::string row_with(ScreenRobot& terminal, const std::string& text) {
   for (const auto& row : rows_of(terminal.screen())) {
     if (row.find(text) != std::string::npos) return row;
   }
   return "";
 }
 
-Terminal::Options size(int rows, int columns) {
-  Terminal::Options options;
+ScreenRobot::Options size(int rows, int columns) {
+  ScreenRobot::Options options;
   options.rows = rows;
   options.columns = columns;
   return options;
@@ -128,7 +128,7 @@ class Evening : public ::testing::Test {
         right(read_file(copy / "solutions/01_self_attention_v1/self_attention_v1.cpp")) {
     const std::string checks = read_file(copy / "tests/01_self_attention_v1/checks.cpp");
     for (auto at = checks.find("\nTEST("); at != std::string::npos; at = checks.find("\nTEST(", at + 1)) ++total;
-    Terminal on_the_way(tool_on_copy({"next"}));  // from 00, where everybody begins
+    ScreenRobot on_the_way(tool_on_copy({"next"}));  // from 00, where everybody begins
     on_the_way.wait_for_exit();
   }
 
@@ -183,7 +183,7 @@ std::string lessons() { return std::to_string(find_lessons(ATTN_ROOT).size()); }
 TEST_F(Evening, BeginsWithTheFirstLessonAndGoesOnWhereItStopped) {
   fs::remove_all(copy / ".learn");
   {
-    Terminal first(tool());
+    ScreenRobot first(tool());
     ASSERT_SHOWS(first, "00 warm_up: ");
     EXPECT_SHOWS(first, "0 of " + lessons() + " lessons passed");
     EXPECT_SHOWS(first, "read   lessons/00_warm_up/README.md");
@@ -205,14 +205,14 @@ TEST_F(Evening, BeginsWithTheFirstLessonAndGoesOnWhereItStopped) {
     EXPECT_EQ(first.wait_for_exit(), 0) << first;
     EXPECT_SHOWS(first, "./learn goes on with 01 self_attention_v1.");
   }
-  Terminal again(tool());
+  ScreenRobot again(tool());
   EXPECT_SHOWS(again, heading);
   ASSERT_VERDICT(again, none_passed());
   EXPECT_SHOWS(again, "TODO(01.1) is not written yet: " + answer_file);
 }
 
 TEST_F(Evening, NamesAMistakeGivesHintsAndWaitsAfterThePass) {
-  Terminal terminal(tool(), size(70, 110));  // all hints fit
+  ScreenRobot terminal(tool(), size(70, 110));  // all hints fit
   ASSERT_VERDICT(terminal, none_passed());
 
   save(mistaken("unscaled"));
@@ -263,7 +263,7 @@ TEST_F(Evening, NamesAMistakeGivesHintsAndWaitsAfterThePass) {
 }
 
 TEST_F(Evening, GoesThroughTheListWithArrowsAndEnter) {
-  Terminal terminal(tool(), size(20, 60));  // too small for all lessons
+  ScreenRobot terminal(tool(), size(20, 60));  // too small for all lessons
   ASSERT_VERDICT(terminal, none_passed());
   terminal.type("l");
   EXPECT_SHOWS(terminal, "> now  01 self_attention_v1");
@@ -285,7 +285,7 @@ TEST_F(Evening, GoesThroughTheListWithArrowsAndEnter) {
 
 TEST_F(Evening, ResetsAfterAskingAndLosesNothing) {
   save("// mine\n" + right);
-  Terminal terminal(tool(), size(30, 120));
+  ScreenRobot terminal(tool(), size(30, 120));
   ASSERT_SHOWS(terminal, heading);
   terminal.type("r");
   EXPECT_SHOWS(terminal, "Put the stubs of 01 self_attention_v1 back?");
@@ -307,13 +307,13 @@ TEST_F(Evening, ResetsAfterAskingAndLosesNothing) {
   terminal.type("q");
   EXPECT_EQ(terminal.wait_for_exit(), 0);
 
-  Terminal restoring(tool({"backups", "restore", backup}));
+  ScreenRobot restoring(tool({"backups", "restore", backup}));
   EXPECT_EQ(restoring.wait_for_exit(), 0) << restoring;
   EXPECT_EQ(read_file(answer), "// mine\n" + right);
 }
 
 TEST_F(Evening, ChecksAllLessonsUntilItIsStopped) {
-  Terminal terminal(tool());
+  ScreenRobot terminal(tool());
   ASSERT_VERDICT(terminal, none_passed());
   terminal.type("c");
   EXPECT_SHOWS(terminal, "Ctrl-C stops.");
@@ -334,7 +334,7 @@ TEST_F(Evening, ChecksAllLessonsUntilItIsStopped) {
 // ------------------------------------------------------------------------------------------------------------ saves
 
 /// From a save to the moment when the screen says so, the best of a few tries: others may be at work on this machine.
-double seconds_to_notice(Terminal& terminal, const std::function<void()>& save) {
+double seconds_to_notice(ScreenRobot& terminal, const std::function<void()>& save) {
   double best = 1e9;
   for (int attempt = 0; attempt < 5 && best > 0.3; ++attempt) {
     if (attempt > 0) pause_for(500);
@@ -351,7 +351,7 @@ double seconds_to_notice(Terminal& terminal, const std::function<void()>& save) 
 TEST_F(Evening, NoticesEverySaveWithinAThirdOfASecond) {
   const fs::path elsewhere = copy / "build" / "elsewhere.cpp";
   {
-    Terminal terminal(tool());
+    ScreenRobot terminal(tool());
     ASSERT_VERDICT(terminal, none_passed());
     int saves = 0;
     const auto next_text = [&] { return stub + "// save " + std::to_string(++saves) + "\n"; };
@@ -361,7 +361,7 @@ TEST_F(Evening, NoticesEverySaveWithinAThirdOfASecond) {
   fs::copy_file(answer, elsewhere, fs::copy_options::overwrite_existing);
   fs::remove(answer);
   fs::create_symlink(elsewhere, answer);
-  Terminal terminal(tool());
+  ScreenRobot terminal(tool());
   ASSERT_VERDICT(terminal, none_passed());
   int saves = 0;
   EXPECT_LE(seconds_to_notice(terminal, [&] { std::ofstream(elsewhere) << stub << "// link " << ++saves << "\n"; }),
@@ -373,7 +373,7 @@ TEST_F(Evening, NoticesEverySaveWithinAThirdOfASecond) {
 }
 
 TEST_F(Evening, JudgesTheNewestTextWhenSomebodySavesWhileItBuilds) {
-  Terminal terminal(tool());
+  ScreenRobot terminal(tool());
   ASSERT_VERDICT(terminal, none_passed());
   save(mistaken("unscaled"));
   ASSERT_SHOWS(terminal, "building");
@@ -390,7 +390,7 @@ TEST_F(Evening, JudgesTheNewestTextWhenSomebodySavesWhileItBuilds) {
 // ------------------------------------------------------------------------------------------- what should not happen
 
 TEST_F(Evening, StopsAnEndlessLoopAtCtrlC) {
-  Terminal terminal(tool());
+  ScreenRobot terminal(tool());
   ASSERT_VERDICT(terminal, none_passed());
   const std::string loop = "for (volatile bool on = true; on;) {\n}";
   for (const auto& text :
@@ -411,7 +411,7 @@ TEST_F(Evening, LeavesNothingRunningWhenItIsKilled) {
   for (const int signal : {SIGTERM, SIGKILL}) {
     for (const std::string doing : {"building", "checking"}) {
       save(read_file(answer) + "\n");
-      Terminal terminal(tool());
+      ScreenRobot terminal(tool());
       ASSERT_TRUE(terminal.wait_for(doing, verdict_s)) << terminal;
       ASSERT_TRUE(comes_true([&] { return !working().empty(); }));
       kill(terminal.pid(), signal);
@@ -425,7 +425,7 @@ TEST_F(Evening, ShowsTheFirstErrorAndLetsOneScrollToTheLast) {
   std::string errors;
   for (int i = 0; i < 40; ++i) errors += "  missing_name_" + std::to_string(i) + "();\n";
   save(beginning_with(errors));
-  Terminal terminal(tool());
+  ScreenRobot terminal(tool());
   ASSERT_VERDICT(terminal, "missing_name_0");
   EXPECT_THAT(row_with(terminal, "self_attention_v1.cpp:"), HasSubstr(answer_file));
   EXPECT_SHOWS(terminal, "more lines (arrow down)");
@@ -450,7 +450,7 @@ TEST_F(Evening, ShowsTheFirstErrorAndLetsOneScrollToTheLast) {
 TEST_F(Evening, IsNotGarbledByWhatALearnersProgramPrints) {
   const std::string naughty = R"("\x1b[2J\x1b[10;10Hhere\tand\rthere" << std::string(300, '@') << " end\n")";
   save(beginning_with("  std::cout << " + naughty + ";\n  throw 42;"));
-  Terminal terminal(tool(), size(40, 100));
+  ScreenRobot terminal(tool(), size(40, 100));
   ASSERT_VERDICT(terminal, "?[2J?[10;10Hhere");
   EXPECT_SHOWS(terminal, " end");
   EXPECT_THAT(terminal.screen(), AllOf(StartsWith(heading), EndsWith(all_keys)));
@@ -462,10 +462,10 @@ TEST_F(Evening, IsNotGarbledByWhatALearnersProgramPrints) {
 // ------------------------------------------------------------------------------------------------------ the terminal
 
 TEST_F(Evening, IsAsIfStartedAnewAfterEveryChangeOfSize) {
-  Terminal terminal(tool());
+  ScreenRobot terminal(tool());
   ASSERT_VERDICT(terminal, none_passed());
   for (const auto& [rows, columns] : {std::pair{20, 60}, {50, 200}, {10, 40}, {30, 100}}) {
-    Terminal fresh(tool(), size(rows, columns));
+    ScreenRobot fresh(tool(), size(rows, columns));
     terminal.resize(rows, columns);
     const auto same = [&] { return terminal.screen() == fresh.screen(); };
     EXPECT_TRUE(comes_true(same)) << terminal << fresh;
@@ -494,7 +494,7 @@ TEST_F(Evening, LeavesTheTerminalAsItWas) {
   fs::create_directories(notes);
   for (const int signal : {0, SIGTERM, SIGHUP, SIGINT, SIGQUIT}) {
     for (const char* note : {"before", "after", "tool"}) fs::remove(notes / note);
-    Terminal terminal(noting_modes(notes));
+    ScreenRobot terminal(noting_modes(notes));
     ASSERT_VERDICT(terminal, "checks");
     if (signal == 0) terminal.type("q");
     if (signal != 0) kill(std::stoi(read_file(notes / "tool")), signal);
@@ -507,7 +507,7 @@ TEST_F(Evening, LeavesTheTerminalAsItWas) {
 
 TEST_F(Evening, JudgesAFileThatComesBackWithAnOlderTime) {
   save(right);
-  Terminal terminal(tool());
+  ScreenRobot terminal(tool());
   ASSERT_VERDICT(terminal, all_passed());
   for (const bool passes : {false, true}) {
     const fs::path beside = answer.string() + ".tmp";
@@ -520,7 +520,7 @@ TEST_F(Evening, JudgesAFileThatComesBackWithAnOlderTime) {
 
 TEST_F(Evening, JudgesAgainWhenTheCourseIsUpdated) {
   save(mistaken("unscaled"));
-  Terminal terminal(tool());
+  ScreenRobot terminal(tool());
   ASSERT_VERDICT(terminal, "likely  the scores are " + not_passed);
   const fs::path catalogue = copy / "tests/01_self_attention_v1/mistakes.json";
   save_as(catalogue, replaced(read_file(catalogue), "the scores are " + not_passed, "the scores lack their √E"));
@@ -534,9 +534,9 @@ TEST_F(Evening, CallsTheEditorWithTheLessonsFiles) {
   const fs::path editor = notes / "editor.sh";
   std::ofstream(editor) << "stty -a >'" << notes.string() << "/modes'\necho \"editing: $*\"\nread -r line\n"
                         << "echo \"// $line\" >>\"$2\"\n";
-  Terminal::Options options;
+  ScreenRobot::Options options;
   options.environment["EDITOR"] = "sh " + editor.string() + " --wait";
-  Terminal terminal(noting_modes(notes), options);
+  ScreenRobot terminal(noting_modes(notes), options);
   ASSERT_VERDICT(terminal, none_passed());
   const std::string before = terminal.screen();
   terminal.type("e");
@@ -557,27 +557,27 @@ TEST_F(Evening, TakesAUsualEditorAndSaysWhenThereIsNone) {
     fs::create_directories(programs);
     std::ofstream(programs / "editor") << "#!/bin/sh\necho \"editing: $*\"\nread -r line\n";
     fs::permissions(programs / "editor", fs::perms::owner_all);
-    Terminal::Options usual;
+    ScreenRobot::Options usual;
     usual.environment["PATH"] = programs.string() + ":" + std::getenv("PATH");
-    Terminal terminal(tool(), usual);
+    ScreenRobot terminal(tool(), usual);
     ASSERT_VERDICT(terminal, none_passed());
     terminal.type("e");
     EXPECT_SHOWS(terminal, "editing: " + answer_file);
     terminal.type("\r");
     ASSERT_VERDICT(terminal, none_passed());
   }
-  Terminal::Options options;
+  ScreenRobot::Options options;
   options.environment["EDITOR"] = "no-such-editor";
-  Terminal terminal(tool(), options);
+  ScreenRobot terminal(tool(), options);
   ASSERT_VERDICT(terminal, none_passed());
   terminal.type("e");
   EXPECT_SHOWS(terminal, "The editor in $EDITOR could not be started.");
 }
 
 TEST_F(Evening, StopsAtCtrlZAndGoesOnInTheForeground) {
-  Terminal::Options options;
+  ScreenRobot::Options options;
   options.environment["PS1"] = "prompt> ";
-  Terminal terminal({"bash", "--norc", "--noprofile", "-i"}, options);
+  ScreenRobot terminal({"bash", "--norc", "--noprofile", "-i"}, options);
   ASSERT_SHOWS(terminal, "prompt>");
   terminal.type(typed(tool()));
   ASSERT_VERDICT(terminal, none_passed());
@@ -595,9 +595,9 @@ TEST_F(Evening, StopsAtCtrlZAndGoesOnInTheForeground) {
 
 TEST_F(Evening, LeavesNothingRunningAtCtrlZAndChecksAnewAfterwards) {
   save(beginning_with("for (volatile bool on = true; on;) {}"));
-  Terminal::Options options;
+  ScreenRobot::Options options;
   options.environment["PS1"] = "prompt> ";
-  Terminal terminal({"bash", "--norc", "--noprofile", "-i"}, options);
+  ScreenRobot terminal({"bash", "--norc", "--noprofile", "-i"}, options);
   ASSERT_SHOWS(terminal, "prompt>");
   for (const bool by_key : {true, false}) {
     terminal.type(by_key ? typed(tool()) : "fg\r");
@@ -619,9 +619,9 @@ TEST_F(Evening, LeavesNothingRunningAtCtrlZAndChecksAnewAfterwards) {
 
 TEST_F(Evening, LeavesNothingRunningAtCtrlZOfACommand) {
   save(beginning_with("for (volatile bool on = true; on;) {}"));
-  Terminal::Options options;
+  ScreenRobot::Options options;
   options.environment["PS1"] = "prompt> ";
-  Terminal terminal({"bash", "--norc", "--noprofile", "-i"}, options);
+  ScreenRobot terminal({"bash", "--norc", "--noprofile", "-i"}, options);
   ASSERT_SHOWS(terminal, "prompt>");
   terminal.type(typed(tool({"check", "01"})));
   ASSERT_TRUE(comes_true([&] { return !processes_of(copy / "build/dev/lesson_01").empty(); }, verdict_s));
@@ -633,7 +633,7 @@ TEST_F(Evening, LeavesNothingRunningAtCtrlZOfACommand) {
 }
 
 TEST_F(Evening, DoesNotStopAtCtrlZWhereNobodyCouldGoOn) {
-  Terminal terminal(tool());
+  ScreenRobot terminal(tool());
   ASSERT_VERDICT(terminal, none_passed());
   terminal.type("\x1a");
   terminal.type("l");
@@ -643,15 +643,15 @@ TEST_F(Evening, DoesNotStopAtCtrlZWhereNobodyCouldGoOn) {
 // ------------------------------------------------------------------------------------------------------------ styles
 
 TEST_F(Evening, IsPlainTextInWordsWhereThatIsWanted) {
-  Terminal::Options no_color = size(60, 100);
+  ScreenRobot::Options no_color = size(60, 100);
   no_color.environment["NO_COLOR"] = "1";
-  Terminal::Options dumb = size(60, 100);
+  ScreenRobot::Options dumb = size(60, 100);
   dumb.environment["TERM"] = "dumb";
-  Terminal::Options usual = size(60, 100);
+  ScreenRobot::Options usual = size(60, 100);
   for (const auto& [options, arguments, cross] : {std::tuple{no_color, std::vector<std::string>{}, "FAILED "},
                                                   {usual, {"--plain"}, "FAILED "},
                                                   {dumb, {}, "✗ "}}) {
-    Terminal terminal(tool(arguments), options);
+    ScreenRobot terminal(tool(arguments), options);
     ASSERT_VERDICT(terminal, none_passed());
     EXPECT_SHOWS(terminal, cross + std::string("01 self_attention_v1"));
     terminal.type("h");
@@ -670,9 +670,9 @@ TEST_F(Evening, IsPlainTextInWordsWhereThatIsWanted) {
 }
 
 TEST_F(Evening, IsAsciiInALocaleThatKnowsNothingElse) {
-  Terminal::Options options = size(40, 100);
+  ScreenRobot::Options options = size(40, 100);
   options.environment["LC_ALL"] = "C";
-  Terminal terminal(tool(), options);
+  ScreenRobot terminal(tool(), options);
   ASSERT_VERDICT(terminal, none_passed());
   for (const std::string key : {"h", "h", "h", "l", "r", "\x1b"}) {
     terminal.type(key);
@@ -687,7 +687,7 @@ TEST_F(Evening, IsAsciiInALocaleThatKnowsNothingElse) {
 TEST_F(Evening, FitsNarrowAndWideTerminals) {
   save(mistaken("unscaled"));
   for (const int columns : {60, 80, 200}) {
-    Terminal terminal(tool(), size(40, columns));
+    ScreenRobot terminal(tool(), size(40, columns));
     ASSERT_VERDICT(terminal, "likely  the scores are " + not_passed);
     const auto rows = rows_of(terminal.screen());
     EXPECT_THAT(rows.front(), StartsWith(heading));

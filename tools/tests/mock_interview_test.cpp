@@ -19,7 +19,7 @@
 #include "judge/process.hpp"
 #include "learn/memory/schedule.hpp"
 #include "lesson/lesson.hpp"
-#include "terminal_driver.hpp"
+#include "screen_robot.hpp"
 
 namespace attn::tests {
 namespace {
@@ -65,8 +65,8 @@ fs::path copy_with(const json& state) {
 
 json state_of(const fs::path& copy) { return read_json(copy / ".learn/state.json"); }
 
-Terminal::Options sized(int rows, int columns, const std::map<std::string, std::string>& environment = {}) {
-  Terminal::Options options;
+ScreenRobot::Options sized(int rows, int columns, const std::map<std::string, std::string>& environment = {}) {
+  ScreenRobot::Options options;
   options.rows = rows;
   options.columns = columns;
   options.environment = environment;
@@ -84,14 +84,14 @@ std::string with_mistake(const fs::path& copy, const std::string& lesson, const 
 }
 
 /// The seconds that the clock in the corner shows; -1 where there is none.
-int seconds_left(Terminal& terminal) {
+int seconds_left(ScreenRobot& terminal) {
   static const std::regex clock(" ([0-9]+):([0-9]{2}) left");
   const std::string screen = terminal.screen();
   std::smatch found;
   return std::regex_search(screen, found, clock) ? std::stoi(found[1]) * 60 + std::stoi(found[2]) : -1;
 }
 
-bool counts_down(Terminal& terminal) {
+bool counts_down(ScreenRobot& terminal) {
   const int before = seconds_left(terminal);
   for (int i = 0; i < 100; ++i) {
     const int now = seconds_left(terminal);
@@ -131,7 +131,7 @@ TEST(MockInterview, IsPassedAfterAMistakeThatWasNamed) {
   const auto questions = Lesson{copy, blank_class}.questions();
   ASSERT_GE(questions.size(), 3u);
 
-  Terminal terminal(tool_on_copy({"interview", "05"}), sized(40, 100));
+  ScreenRobot terminal(tool_on_copy({"interview", "05"}), sized(40, 100));
   ASSERT_SHOWS(terminal, "Interview: 05 interview_self_attention");
   EXPECT_SHOWS(terminal, "Write self-attention from a blank page");
   EXPECT_SHOWS(terminal, "0 checks used");
@@ -196,7 +196,7 @@ TEST(MockInterview, GoesOnWhenTheTimeIsOverAndCountsAsLate) {
   const fs::path copy = copy_with({{"interviews", {interview_on(first_lesson, "2026-11-01", 0.01, true)}}});
   write(copy / page_01, "// what I wrote last time\n");
 
-  Terminal terminal(tool_on_copy({"interview", "01", "--minutes", "0.05"}), sized(40, 100));
+  ScreenRobot terminal(tool_on_copy({"interview", "01", "--minutes", "0.05"}), sized(40, 100));
   ASSERT_SHOWS(terminal, "Interview: 01 self_attention_v1");
   EXPECT_SHOWS(terminal, "The time is over. Go on if you like: it counts as late.");
   EXPECT_SHOWS(terminal, " over");
@@ -220,7 +220,7 @@ TEST(MockInterview, GoesOnWhenTheTimeIsOverAndCountsAsLate) {
 
 TEST(MockInterview, CountsAsNotPassedWhenGivenUpAndAsksBefore) {
   const fs::path copy = copy_with({{"cards", {{blank_class, card_due(today() + 9, 3, 2.5, 15)}}}});
-  Terminal terminal(tool_on_copy({"interview", "05"}), sized(30, 100));
+  ScreenRobot terminal(tool_on_copy({"interview", "05"}), sized(30, 100));
   ASSERT_SHOWS(terminal, " 14:");
   terminal.type("q");
   EXPECT_SHOWS(terminal, "Hand it in as it is? It counts as not passed.");
@@ -243,7 +243,7 @@ TEST(MockInterview, CountsAsNotPassedWhenGivenUpAndAsksBefore) {
 
 TEST(MockInterview, GoesOnWhenCtrlCStopsACheck) {
   fresh_course_copy();
-  Terminal terminal(tool_on_copy({"interview", "05"}), sized(30, 100));
+  ScreenRobot terminal(tool_on_copy({"interview", "05"}), sized(30, 100));
   ASSERT_SHOWS(terminal, " 14:");
   terminal.type("c" + key::ctrl_c);
   EXPECT_SHOWS(terminal, "The check was stopped.");
@@ -261,7 +261,7 @@ TEST(MockInterview, GoesOnWhenCtrlCStopsACheck) {
 
 TEST(MockInterview, IsPlainTextInAsciiWhenThatIsWanted) {
   const fs::path copy = fresh_course_copy();
-  Terminal terminal(tool_on_copy({"interview", "01", "--plain"}), sized(60, 80, {{"LC_ALL", "C"}}));
+  ScreenRobot terminal(tool_on_copy({"interview", "01", "--plain"}), sized(60, 80, {{"LC_ALL", "C"}}));
   ASSERT_SHOWS(terminal, "0 checks used, 14:5");
   EXPECT_SHOWS(terminal, "Write self-attention for me");
   terminal.type("c");
@@ -281,7 +281,7 @@ TEST(MockInterview, IsPlainTextInAsciiWhenThatIsWanted) {
 
 TEST(MockInterview, CanBeReadToItsEndInASmallTerminal) {
   fresh_course_copy();
-  Terminal terminal(tool_on_copy({"interview", "05"}), sized(24, 60, {{"LC_ALL", "C"}}));
+  ScreenRobot terminal(tool_on_copy({"interview", "05"}), sized(24, 60, {{"LC_ALL", "C"}}));
   ASSERT_SHOWS(terminal, " 14:");
   EXPECT_SHOWS(terminal, "Interview: 05 interview_self_attention");
   EXPECT_SHOWS(terminal, "c check (it counts)  e edit  q hand in");
@@ -296,22 +296,22 @@ TEST(MockInterview, CanBeReadToItsEndInASmallTerminal) {
 
 TEST(MockInterview, IsOnTheLessonWhoseTurnItIs) {
   copy_with({{"interviews", {interview_on(blank_class, "2026-11-01", 12, false)}}});
-  EXPECT_SHOWS(*std::make_unique<Terminal>(tool_on_copy({"interview"})), "Interview: 05 ");
+  EXPECT_SHOWS(*std::make_unique<ScreenRobot>(tool_on_copy({"interview"})), "Interview: 05 ");
   copy_with({{"interviews", {interview_on(blank_class, "2026-11-01", 12, true)}}});
-  EXPECT_SHOWS(*std::make_unique<Terminal>(tool_on_copy({"interview"})), "Interview: 12 ");
+  EXPECT_SHOWS(*std::make_unique<ScreenRobot>(tool_on_copy({"interview"})), "Interview: 12 ");
   copy_with({{"interviews",
               {interview_on("99_gone", "2026-11-01", 12, true), interview_on(blank_class, "2026-11-02", 12, true),
                interview_on(first_lesson, "2026-11-03", 12, true),
                interview_on("12_interview_multi_head", "2026-11-04", 12, true),
                interview_on(blank_class, "2026-11-05", 12, true)}}});
-  EXPECT_SHOWS(*std::make_unique<Terminal>(tool_on_copy({"interview"})), "Interview: 01 ");
+  EXPECT_SHOWS(*std::make_unique<ScreenRobot>(tool_on_copy({"interview"})), "Interview: 01 ");
 }
 
 TEST(MockInterview, TakesOnlyWhatTheLessonBeginsWith) {
   const fs::path copy = fresh_course_copy();
   write(copy / "lessons" / first_lesson / "notes.cpp", "mine");
   fs::remove(copy / "lessons" / first_lesson / "self_attention_v1.cpp");
-  Terminal terminal(tool_on_copy({"interview", "01"}));
+  ScreenRobot terminal(tool_on_copy({"interview", "01"}));
   ASSERT_SHOWS(terminal, "write  " + page_01);
   EXPECT_FALSE(fs::exists(copy / ".learn/interview" / first_lesson / "notes.cpp"));
 }
@@ -335,7 +335,7 @@ TEST(Review, AsksAndMovesTheDatesAsSm2Says) {
   const fs::path copy =
       copy_with({{"cards", {{known, card_due(today() - 1, 1, 2.5, 1)}, {forgotten, card_due(today(), 2, 2.5, 6)}}}});
 
-  Terminal terminal(tool_on_copy({"review"}), sized(40, 100));
+  ScreenRobot terminal(tool_on_copy({"review"}), sized(40, 100));
   ASSERT_SHOWS(terminal, "Review: 2 items to go");
   EXPECT_SHOWS(terminal, beginning(questions[0].text));
   EXPECT_SHOWS(terminal, "Say your answer aloud.");
@@ -364,7 +364,7 @@ TEST(Review, AsksAndMovesTheDatesAsSm2Says) {
 TEST(Review, OffersTheInterviewOfALessonThatIsDue) {
   const fs::path copy =
       copy_with({{"cards", {{first_lesson, card_due(today())}, {blank_class, card_due(today(), 2, 2.5, 6)}}}});
-  Terminal terminal(tool_on_copy({"review"}), sized(40, 100));
+  ScreenRobot terminal(tool_on_copy({"review"}), sized(40, 100));
   ASSERT_SHOWS(terminal, "01 self_attention_v1: ");
   EXPECT_SHOWS(terminal, "Write it once more from blank, as an interview of 15 minutes.");
   terminal.type("n");
@@ -386,7 +386,7 @@ TEST(Review, OffersTheInterviewOfALessonThatIsDue) {
 TEST(Review, ShowsLongAnswersToTheirEndInASmallTerminal) {
   const fs::path course = fresh_course_copy();
   const fs::path copy = copy_with({{"cards", {{card_of(course, 0), card_due(today())}}}});
-  Terminal terminal(tool_on_copy({"review"}), sized(10, 60));
+  ScreenRobot terminal(tool_on_copy({"review"}), sized(10, 60));
   ASSERT_SHOWS(terminal, "a answer  q quit");
   terminal.type("a");
   EXPECT_SHOWS(terminal, "(arrow down)");

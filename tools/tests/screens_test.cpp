@@ -20,7 +20,7 @@
 #include "lesson/lesson.hpp"
 #include "lesson/text.hpp"
 #include "scratch.hpp"
-#include "terminal_driver.hpp"
+#include "screen_robot.hpp"
 
 namespace attn::tests {
 namespace {
@@ -75,9 +75,9 @@ double processor_seconds(pid_t process) {
 enum class Answers { stubs, solutions };
 
 /// A course in a folder of its own, whose lessons are all solved or all untouched.
-class Course {
+class TrialCourse {
  public:
-  explicit Course(Answers answers) : solved_(answers == Answers::solutions) {
+  explicit TrialCourse(Answers answers) : solved_(answers == Answers::solutions) {
     if (judge::run({ATTN_ROOT "/tools/tests/put_back.sh", ATTN_ROOT, root_}, ATTN_ROOT) != 0) {
       throw std::runtime_error("the course could not be copied");
     }
@@ -117,13 +117,13 @@ ln -sf ")" ATTN_PROGRAMS R"(/$program" "$2/$3"
 class Typist {
  public:
   /// @param probe a key that does nothing but say `answer`, until the next key
-  Typist(const Course& course, std::vector<std::string> arguments, std::string probe, std::string answer,
+  Typist(const TrialCourse& course, std::vector<std::string> arguments, std::string probe, std::string answer,
          int columns = widths[0])
       : terminal_(command(course, std::move(arguments)), options(course, columns)),
         probe_(std::move(probe)),
         answer_(std::move(answer)) {}
 
-  Terminal& terminal() { return terminal_; }
+  ScreenRobot& terminal() { return terminal_; }
 
   /// The screen after this key was drawn, as quickly as a person expects.
   void press(const std::string& key) {
@@ -165,20 +165,20 @@ class Typist {
   }
 
  private:
-  static std::vector<std::string> command(const Course& course, std::vector<std::string> arguments) {
+  static std::vector<std::string> command(const TrialCourse& course, std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {ATTN_TOOL, "--root", course.root().string()});
     return arguments;
   }
 
-  static Terminal::Options options(const Course& course, int columns) {
-    Terminal::Options options;
+  static ScreenRobot::Options options(const TrialCourse& course, int columns) {
+    ScreenRobot::Options options;
     options.rows = rows_at(columns);
     options.columns = columns;
     options.environment = {{"PATH", (course.root() / "bin").string() + ":" + std::getenv("PATH")}, {"EDITOR", "true"}};
     return options;
   }
 
-  Terminal terminal_;
+  ScreenRobot terminal_;
   std::string probe_;
   std::string answer_;
 };
@@ -187,7 +187,7 @@ const std::vector<std::string> scrolling = {key::down, page_down, " ", end, key:
 
 /// Types every key of the watch mode in every lesson.
 void walk_through_lessons(Answers answers) {
-  const Course course(answers);
+  const TrialCourse course(answers);
   const auto lessons = course.lessons();
   Typist typist(course, {}, "?", "Enter checks");
   const auto wait_for_verdict = [&] {  // which has a bar
@@ -230,13 +230,13 @@ TEST(Screens, OfSolvedLessonsAnswerEveryKey) { walk_through_lessons(Answers::sol
 
 /// Types every key of an interview on every lesson.
 void walk_through_interviews(Answers answers) {
-  const Course course(answers);
+  const TrialCourse course(answers);
   for (const auto& lesson : course.lessons()) {
     SCOPED_TRACE(lesson.name);
     Typist typist(course, {"interview", lesson.number()}, key::ctrl_c, "Nothing is running.");
     ASSERT_SHOWS(typist.terminal(), "e edit");
     Lesson page = lesson;
-    page.room = ".learn/interview";
+    page.work_folder = ".learn/interview";
     course.solve(page);
     typist.at_every_width([&] {
       typist.press_all(scrolling);
@@ -269,7 +269,7 @@ TEST(Screens, OfInterviewsWithBlankPagesAnswerEveryKey) { walk_through_interview
 TEST(Screens, OfInterviewsThatArePassedAnswerEveryKey) { walk_through_interviews(Answers::solutions); }
 
 TEST(Screens, OfAReviewAnswerEveryKey) {
-  const Course course(Answers::stubs);
+  const TrialCourse course(Answers::stubs);
   nlohmann::json cards;
   const nlohmann::json due = {
       {"due", learn::day_text(learn::today())}, {"repetitions", 0}, {"easiness", 2.5}, {"interval", 0}};

@@ -36,7 +36,7 @@ using ::testing::MatchesRegex;
 using ::testing::SizeIs;
 
 /// An empty course's folder, and what its stores say.
-struct Course {
+struct StateFolder {
   fs::path folder() const { return scratch.path() / ".learn"; }
   fs::path file() const { return folder() / "state.json"; }
   std::string said() const { return told.str(); }
@@ -86,14 +86,14 @@ void write_full_state(Store& store) {
 // ------------------------------------------------------------------------------------------------ what is kept
 
 TEST(Store, BeginsEmptyAndWritesNothingUnasked) {
-  Course course;
+  StateFolder course;
   EXPECT_THAT(course.read().lessons, IsEmpty());
   EXPECT_FALSE(fs::exists(course.folder()));
   EXPECT_EQ(course.said(), "");
 }
 
 TEST(Store, ReadsWhatItWrote) {
-  Course course;
+  StateFolder course;
   Store writer = course.open();
   write_full_state(writer);
   EXPECT_EQ(writer.state().current, "02_fused_qkv");
@@ -129,7 +129,7 @@ TEST(Store, ReadsWhatItWrote) {
 }
 
 TEST(Store, WritesJsonThatCanBeRead) {
-  Course course;
+  StateFolder course;
   Store store = course.open();
   write_full_state(store);
   const std::string text = read_file(course.file());
@@ -139,7 +139,7 @@ TEST(Store, WritesJsonThatCanBeRead) {
 }
 
 TEST(Store, TakesDefaultsForMissingFields) {
-  Course course;
+  StateFolder course;
   put(course.file(), R"({"version": 2, "current": null, "lessons": {"01_a": {"checks": 3}}, "cards": {"01_a": {}},
                          "interviews": [{}], "unknown": []})");
   const State state = course.read();
@@ -151,7 +151,7 @@ TEST(Store, TakesDefaultsForMissingFields) {
 }
 
 TEST(Store, NotesADayOfWorkOnlyWhenThereWasWork) {
-  Course course;
+  StateFolder course;
   Store store = course.open();
   set_current(store, "01_a");
   EXPECT_THAT(store.state().days, IsEmpty());
@@ -160,7 +160,7 @@ TEST(Store, NotesADayOfWorkOnlyWhenThereWasWork) {
 }
 
 TEST(Store, ChangesTheNewestState) {
-  Course course;
+  StateFolder course;
   Store one = course.open();
   Store other = course.open();
   set_current(one, "01_a");
@@ -172,7 +172,7 @@ TEST(Store, ChangesTheNewestState) {
 }
 
 TEST(Store, WritesNothingWhenTheChangeThrows) {
-  Course course;
+  StateFolder course;
   Store store = course.open();
   set_current(store, "01_a");
   const auto half_a_change = [](State& state) {
@@ -187,7 +187,7 @@ TEST(Store, WritesNothingWhenTheChangeThrows) {
 }
 
 TEST(Store, TakesNamesThatAreNotUtf8) {
-  Course course;
+  StateFolder course;
   Store store = course.open();
   set_current(store, "01_caf\xe9");
   EXPECT_EQ(course.read().current, "01_caf\xef\xbf\xbd");
@@ -199,7 +199,7 @@ TEST(NowText, IsATimeWithItsZone) { EXPECT_THAT(now_text(), MatchesRegex("[0-9-]
 // -------------------------------------------------------------------------------------- what an older tool left
 
 TEST(Store, TakesOverTheProgressOfTheOlderTool) {
-  Course course;
+  StateFolder course;
   const fs::path progress = course.folder() / "progress.json";
   put(progress, R"({"version": 1, "passed": ["00_warm_up", "01_self_attention_v1"]})");
   const timeval noon = {1700000000, 0};
@@ -219,7 +219,7 @@ TEST(Store, TakesOverTheProgressOfTheOlderTool) {
 }
 
 TEST(Store, KeepsADamagedProgressAside) {
-  Course course;
+  StateFolder course;
   put(course.folder() / "progress.json", R"({"version": 1, "pass)");
   EXPECT_THAT(course.read().lessons, IsEmpty());
   EXPECT_THAT(course.said(), HasSubstr("progress.json cannot be understood: it is cut off"));
@@ -267,7 +267,7 @@ TEST(Store, KeepsADamagedFileAside) {
   };
   for (const auto& [text, why] : files) {
     SCOPED_TRACE(text.substr(0, 60));
-    Course course;
+    StateFolder course;
     put(course.file(), text);
     Store store = course.open();
     EXPECT_THAT(store.state().lessons, IsEmpty());
@@ -283,13 +283,13 @@ TEST(Store, KeepsADamagedFileAside) {
 }
 
 TEST(Store, KeepsAFileAsideWhereverItWasCutOff) {
-  Course whole;
+  StateFolder whole;
   Store writer = whole.open();
   write_full_state(writer);
   const std::string text = read_file(whole.file());
   for (std::size_t length = 0; length + 1 < text.size(); length += 7) {  // without its last newline it is whole
     SCOPED_TRACE(length);
-    Course course;
+    StateFolder course;
     put(course.file(), text.substr(0, length));
     EXPECT_THAT(course.read().lessons, IsEmpty());
     EXPECT_THAT(course.kept_as("state.json.damaged-"), SizeIs(1));
@@ -298,7 +298,7 @@ TEST(Store, KeepsAFileAsideWhereverItWasCutOff) {
 }
 
 TEST(Store, KeepsAFileOfANewerVersionAside) {
-  Course course;
+  StateFolder course;
   put(course.file(), R"({"version": 99, "lessons": "in another shape"})");
   EXPECT_THAT(course.read().lessons, IsEmpty());
   EXPECT_THAT(course.kept_as("state.json"), ElementsAre(MatchesRegex("state.json.version-99-[0-9-]{10}_[0-9-]{8}")));
@@ -307,7 +307,7 @@ TEST(Store, KeepsAFileOfANewerVersionAside) {
 }
 
 TEST(Store, NeverReplacesWhatItKeptAside) {
-  Course course;
+  StateFolder course;
   for (int i = 0; i < 5; ++i) {
     put(course.file(), "damage " + std::to_string(i));
     course.read();
@@ -318,7 +318,7 @@ TEST(Store, NeverReplacesWhatItKeptAside) {
 }
 
 TEST(Store, KeepsAFileAsideThatIsDamagedWhileItWorks) {
-  Course course;
+  StateFolder course;
   Store store = course.open();
   set_current(store, "01_a");
   put(course.file(), "damaged");
@@ -328,14 +328,14 @@ TEST(Store, KeepsAFileAsideThatIsDamagedWhileItWorks) {
 }
 
 TEST(Store, KeepsAsideWhatIsNoFile) {
-  Course folder_there;
+  StateFolder folder_there;
   put(folder_there.file() / "something", "");
   Store store = folder_there.open();
   set_current(store, "01_a");
   EXPECT_EQ(folder_there.read().current, "01_a");
   EXPECT_THAT(folder_there.said(), HasSubstr("it is not a file"));
 
-  Course pipe_there;
+  StateFolder pipe_there;
   fs::create_directories(pipe_there.folder());
   ASSERT_EQ(mkfifo(pipe_there.file().c_str(), 0600), 0);
   EXPECT_THAT(pipe_there.read().lessons, IsEmpty());
@@ -343,7 +343,7 @@ TEST(Store, KeepsAsideWhatIsNoFile) {
 }
 
 TEST(Store, FollowsALinkToWhereTheStateIsKept) {
-  Course course;
+  StateFolder course;
   const fs::path elsewhere = course.scratch.path() / "elsewhere.json";
   fs::create_directories(course.folder());
   fs::create_symlink("../elsewhere.json", course.file());
@@ -357,7 +357,7 @@ TEST(Store, FollowsALinkToWhereTheStateIsKept) {
 }
 
 TEST(Store, RemovesWhatKilledToolsLeftLongAgo) {
-  Course course;
+  StateFolder course;
   const fs::path old = course.folder() / "state.json.new-1";
   const fs::path young = course.folder() / "state.json.new-2";
   put(old, "half");
@@ -372,7 +372,7 @@ TEST(Store, RemovesWhatKilledToolsLeftLongAgo) {
 // ------------------------------------------------------------------------------------- where nothing can be written
 
 /// Two updates in one store: what cannot be kept is told once, and remembered as long as the store lives.
-bool works_in_memory(Course& course) {
+bool works_in_memory(StateFolder& course) {
   Store store = course.open();
   set_current(store, "01_a");
   store.update([](State& state) { state.lessons["01_a"].checks = 1; });
@@ -386,14 +386,14 @@ bool works_in_memory(Course& course) {
 }
 
 TEST(Store, WorksInMemoryWhereLearnIsAFile) {
-  Course course;
+  StateFolder course;
   put(course.folder(), "not a folder");
   EXPECT_TRUE(works_in_memory(course));
   EXPECT_THAT(course.said(), HasSubstr("Not a directory"));
 }
 
 TEST(Store, WorksInMemoryInAReadOnlyCourse) {
-  Course course;
+  StateFolder course;
   EXPECT_TRUE(well_as_ordinary_user([&] {
     chmod(course.scratch.path().c_str(), 0555);
     return works_in_memory(course);
@@ -402,7 +402,7 @@ TEST(Store, WorksInMemoryInAReadOnlyCourse) {
 }
 
 TEST(Store, WorksInMemoryInAReadOnlyFolder) {
-  Course course;
+  StateFolder course;
   EXPECT_TRUE(well_as_ordinary_user([&] {
     Store store = course.open();
     set_current(store, "00_before");
@@ -415,7 +415,7 @@ TEST(Store, WorksInMemoryInAReadOnlyFolder) {
 }
 
 TEST(Store, RespectsAReadOnlyFile) {
-  Course course;
+  StateFolder course;
   EXPECT_TRUE(well_as_ordinary_user([&] {
     Store store = course.open();
     set_current(store, "00_before");
@@ -426,7 +426,7 @@ TEST(Store, RespectsAReadOnlyFile) {
 }
 
 TEST(Store, LeavesAFileAloneThatItMayNotRead) {
-  Course course;
+  StateFolder course;
   EXPECT_TRUE(well_as_ordinary_user([&] {
     Store store = course.open();
     set_current(store, "00_before");
@@ -438,7 +438,7 @@ TEST(Store, LeavesAFileAloneThatItMayNotRead) {
 }
 
 TEST(Store, WritesNothingOverADamagedFileThatCannotBeKeptAside) {
-  Course course;
+  StateFolder course;
   EXPECT_TRUE(well_as_ordinary_user([&] {
     Store store = course.open();
     set_current(store, "00_before");
@@ -450,7 +450,7 @@ TEST(Store, WritesNothingOverADamagedFileThatCannotBeKeptAside) {
 }
 
 TEST(Store, KeepsTheOldStateWhenTheDiskIsFull) {
-  Course course;
+  StateFolder course;
   EXPECT_TRUE(ended_well(start_child([&] {
     Store store = course.open();
     set_current(store, "00_before");
@@ -464,7 +464,7 @@ TEST(Store, KeepsTheOldStateWhenTheDiskIsFull) {
 }
 
 TEST(Store, KeepsThePermissionsOfItsFile) {
-  Course course;
+  StateFolder course;
   Store store = course.open();
   set_current(store, "01_a");
   fs::permissions(course.file(), fs::perms(0600));
@@ -475,7 +475,7 @@ TEST(Store, KeepsThePermissionsOfItsFile) {
 // ------------------------------------------------------------------------------- several tools, and tools that die
 
 TEST(Store, WorksInMemoryWhenAnotherToolKeepsTheLock) {
-  Course course;
+  StateFolder course;
   put(course.folder() / "lock", "");
   const int lock = open((course.folder() / "lock").c_str(), O_RDONLY | O_CLOEXEC);
   ASSERT_EQ(flock(lock, LOCK_EX), 0);
@@ -487,7 +487,7 @@ TEST(Store, WorksInMemoryWhenAnotherToolKeepsTheLock) {
 TEST(Store, LosesNoUpdateOfToolsThatRunAtTheSameTime) {
   constexpr int tools = 4;
   constexpr int updates = 100;
-  Course course;
+  StateFolder course;
   std::vector<pid_t> children;
   for (int tool = 0; tool < tools; ++tool) {
     children.push_back(start_child([&] {
@@ -508,7 +508,7 @@ TEST(Store, LosesNoUpdateOfToolsThatRunAtTheSameTime) {
 }
 
 /// Counts in the state, and reports every number that is safe.
-bool count_on(Course& course, int report) {
+bool count_on(StateFolder& course, int report) {
   Store store = course.open();
   for (;;) {
     store.update([](State& state) { ++state.lessons["counted"].checks; });
@@ -519,7 +519,7 @@ bool count_on(Course& course, int report) {
 
 TEST(Store, LosesNothingThatWasDoneWhenKilledAtAnyMoment) {
   constexpr int rounds = 200;
-  Course course;
+  StateFolder course;
   Store store = course.open();
   write_full_state(store);
   const auto begin = std::chrono::steady_clock::now();

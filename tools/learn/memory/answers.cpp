@@ -166,7 +166,7 @@ std::vector<std::string> given_files(const Lesson& lesson) {
   std::vector<std::string> files;
   std::error_code none;
   for (const auto& stub : fs::directory_iterator(lesson.stub_folder(), none)) {
-    files.push_back(lesson.room + "/" + lesson.name + "/" + stub.path().filename().string());
+    files.push_back(lesson.work_folder + "/" + lesson.name + "/" + stub.path().filename().string());
   }
   std::sort(files.begin(), files.end());
   return files;

@@ -45,7 +45,7 @@ std::string blank(const std::string& stub) {
 /// The blank page: the stubs, in the scratch folder. What stood there and was no stub is kept.
 Lesson blank_page(const Lesson& lesson) {
   Lesson scratch = lesson;
-  scratch.room = ".learn/interview";
+  scratch.work_folder = ".learn/interview";
   std::vector<std::string> written;
   for (const auto& page : given_files(scratch)) {
     const fs::path file = lesson.root / page;

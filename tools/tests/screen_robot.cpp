@@ -1,4 +1,4 @@
-#include "terminal_driver.hpp"
+#include "screen_robot.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -52,7 +52,7 @@ fs::path checked_directory(const fs::path& directory) {
   return directory;
 }
 
-std::vector<std::string> environment_of(const Terminal::Options& options) {
+std::vector<std::string> environment_of(const ScreenRobot::Options& options) {
   std::map<std::string, std::string> environment = {{"TERM", "xterm-256color"}, {"LANG", "C.UTF-8"}};
   for (const char* name : {"PATH", "HOME", "TMPDIR", "TZ"}) {
     if (const char* value = std::getenv(name)) environment[name] = value;
@@ -122,9 +122,9 @@ steady_clock::time_point after(double seconds) {
 
 }  // namespace
 
-Terminal::Terminal(std::vector<std::string> command) : Terminal(std::move(command), Options()) {}
+ScreenRobot::ScreenRobot(std::vector<std::string> command) : ScreenRobot(std::move(command), Options()) {}
 
-Terminal::Terminal(std::vector<std::string> command, Options options)
+ScreenRobot::ScreenRobot(std::vector<std::string> command, Options options)
     : rows_(options.rows), columns_(options.columns), emulator_(nullptr, vterm_free) {
   if (command.empty()) throw std::invalid_argument("command is empty, expected a program and its arguments");
   const winsize size = checked_size(rows_, columns_);
@@ -147,7 +147,7 @@ Terminal::Terminal(std::vector<std::string> command, Options options)
   fcntl(master_, F_SETFL, O_NONBLOCK);
 }
 
-Terminal::~Terminal() {
+ScreenRobot::~ScreenRobot() {
   kill(pid_, SIGKILL);  // it may not have come to begin its session yet
   kill_session(pid_);
   waitpid(pid_, nullptr, 0);
@@ -155,7 +155,7 @@ Terminal::~Terminal() {
 }
 
 /// Waits for output at most that long, and takes in a piece of it.
-bool Terminal::read_some(milliseconds timeout) {
+bool ScreenRobot::read_some(milliseconds timeout) {
   if (closed_) {
     std::this_thread::sleep_for(timeout);
     return false;
@@ -175,14 +175,14 @@ bool Terminal::read_some(milliseconds timeout) {
 }
 
 /// Takes in what was written until now. Not without end: a program may write faster than we read.
-void Terminal::read_all() {
+void ScreenRobot::read_all() {
   for (int pieces = 0; pieces < 256 && read_some(milliseconds(0)); ++pieces) {
   }
 }
 
 /// Writes what the terminal takes now.
 /// @return whether that was everything.
-bool Terminal::write_all() {
+bool ScreenRobot::write_all() {
   while (!to_write_.empty()) {
     const ssize_t count = write(master_, to_write_.data(), to_write_.size());
     if (count < 0) return false;
@@ -191,7 +191,7 @@ bool Terminal::write_all() {
   return true;
 }
 
-void Terminal::type(const std::string& keys, double seconds) {
+void ScreenRobot::type(const std::string& keys, double seconds) {
   to_write_ += keys;
   if (!wait_until([this] { return write_all(); }, seconds)) {
     throw std::runtime_error("the program does not read what is typed");
@@ -199,7 +199,7 @@ void Terminal::type(const std::string& keys, double seconds) {
 }
 
 /// Takes in output until the condition holds.
-bool Terminal::wait_until(const std::function<bool()>& condition, double seconds) {
+bool ScreenRobot::wait_until(const std::function<bool()>& condition, double seconds) {
   const auto deadline = after(seconds);
   for (;;) {
     read_all();
@@ -209,31 +209,31 @@ bool Terminal::wait_until(const std::function<bool()>& condition, double seconds
   }
 }
 
-bool Terminal::wait_for(const std::string& text, double seconds) {
+bool ScreenRobot::wait_for(const std::string& text, double seconds) {
   wait_until([&] { return screen_shows(text) || closed_; }, seconds);
   return screen_shows(text);
 }
 
-bool Terminal::wait_until_gone(const std::string& text, double seconds) {
+bool ScreenRobot::wait_until_gone(const std::string& text, double seconds) {
   wait_until([&] { return !screen_shows(text) || closed_; }, seconds);
   return !screen_shows(text);
 }
 
 /// The exit code, when the program has ended. It is left a zombie, so that its number belongs to nobody else as long as
 /// the destructor may kill that session.
-std::optional<int> Terminal::exit_code() const {
+std::optional<int> ScreenRobot::exit_code() const {
   siginfo_t ended = {};
   if (waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return {};
   return ended.si_code == CLD_EXITED ? ended.si_status : 128 + ended.si_status;
 }
 
-std::optional<int> Terminal::wait_for_exit(double seconds) {
+std::optional<int> ScreenRobot::wait_for_exit(double seconds) {
   if (!wait_until([this] { return exit_code().has_value(); }, seconds)) return {};
   read_all();  // its last words
   return exit_code();
 }
 
-void Terminal::resize(int rows, int columns) {
+void ScreenRobot::resize(int rows, int columns) {
   const winsize size = checked_size(rows, columns);
   read_all();  // was drawn for the old size
   rows_ = rows;
@@ -243,7 +243,7 @@ void Terminal::resize(int rows, int columns) {
 }
 
 /// The row as it stands, as wide as the terminal.
-std::string Terminal::row(int row) const {
+std::string ScreenRobot::row(int row) const {
   VTermScreen* screen = vterm_obtain_screen(emulator_.get());
   std::string text;
   for (int column = 0; column < columns_; ++column) {
@@ -258,14 +258,14 @@ std::string Terminal::row(int row) const {
   return text;
 }
 
-bool Terminal::screen_shows(const std::string& text) const {
+bool ScreenRobot::screen_shows(const std::string& text) const {
   for (int i = 0; i < rows_; ++i) {
     if (row(i).find(text) != std::string::npos) return true;
   }
   return false;
 }
 
-std::string Terminal::screen() {
+std::string ScreenRobot::screen() {
   read_all();
   std::string text;
   for (int i = 0; i < rows_; ++i) {
@@ -275,12 +275,12 @@ std::string Terminal::screen() {
   return text;
 }
 
-std::string Terminal::transcript() {
+std::string ScreenRobot::transcript() {
   read_all();
   return transcript_;
 }
 
-bool Terminal::colored() {
+bool ScreenRobot::colored() {
   read_all();
   VTermScreen* screen = vterm_obtain_screen(emulator_.get());
   for (int i = 0; i < rows_ * columns_; ++i) {
@@ -291,7 +291,7 @@ bool Terminal::colored() {
   return false;
 }
 
-std::ostream& operator<<(std::ostream& out, const Terminal& terminal) {
+std::ostream& operator<<(std::ostream& out, const ScreenRobot& terminal) {
   std::string line;
   for (int i = 0; i < terminal.columns_; ++i) line += "─";
   const auto code = terminal.exit_code();
@@ -301,12 +301,12 @@ std::ostream& operator<<(std::ostream& out, const Terminal& terminal) {
   return out << "└" << line << "┘\n";
 }
 
-::testing::AssertionResult shows(const char*, const char*, Terminal& terminal, const std::string& text) {
+::testing::AssertionResult shows(const char*, const char*, ScreenRobot& terminal, const std::string& text) {
   if (terminal.wait_for(text, patience)) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << "it does not show: " << text << "\n" << terminal;
 }
 
-::testing::AssertionResult gone(const char*, const char*, Terminal& terminal, const std::string& text) {
+::testing::AssertionResult gone(const char*, const char*, ScreenRobot& terminal, const std::string& text) {
   if (terminal.wait_until_gone(text, patience)) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << "it still shows: " << text << "\n" << terminal;
 }

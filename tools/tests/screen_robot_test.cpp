@@ -1,5 +1,5 @@
 // The terminal that other tests look through: it shows what a person would see, and leaves nothing running.
-#include "terminal_driver.hpp"
+#include "screen_robot.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest-spi.h>
@@ -29,8 +29,8 @@ using ::testing::ThrowsMessage;
 
 constexpr auto hold = "; read -r _";  // a script that goes on until Enter
 
-Terminal::Options small(int rows = 5, int columns = 20) {
-  Terminal::Options options;
+ScreenRobot::Options small(int rows = 5, int columns = 20) {
+  ScreenRobot::Options options;
   options.rows = rows;
   options.columns = columns;
   return options;
@@ -51,20 +51,20 @@ bool ends(pid_t process) {
   return false;
 }
 
-TEST(Terminal, ShowsRowsWithoutTrailingSpaces) {
-  Terminal terminal(sh("printf 'one  \\n  two\\n'"), small(3));
+TEST(ScreenRobot, ShowsRowsWithoutTrailingSpaces) {
+  ScreenRobot terminal(sh("printf 'one  \\n  two\\n'"), small(3));
   EXPECT_EQ(terminal.wait_for_exit(), 0);
   EXPECT_EQ(terminal.screen(), "one\n  two\n");
 }
 
-TEST(Terminal, ShowsWhereTheCursorMoved) {
-  Terminal terminal(sh("printf 'wrong\\033[3;5Hthere\\033[1;1Hright'"), small(4));
+TEST(ScreenRobot, ShowsWhereTheCursorMoved) {
+  ScreenRobot terminal(sh("printf 'wrong\\033[3;5Hthere\\033[1;1Hright'"), small(4));
   terminal.wait_for_exit();
   EXPECT_EQ(terminal.screen(), "right\n\n    there\n");
 }
 
-TEST(Terminal, ForgetsWhatWasCleared) {
-  Terminal terminal(sh("printf 'old'; read -r _; printf '\\033[2J\\033[Hnew'" + std::string(hold)), small());
+TEST(ScreenRobot, ForgetsWhatWasCleared) {
+  ScreenRobot terminal(sh("printf 'old'; read -r _; printf '\\033[2J\\033[Hnew'" + std::string(hold)), small());
   ASSERT_SHOWS(terminal, "old");
   terminal.type(key::enter);
   EXPECT_SHOWS(terminal, "new");
@@ -72,8 +72,8 @@ TEST(Terminal, ForgetsWhatWasCleared) {
   EXPECT_THAT(terminal.transcript(), AllOf(HasSubstr("old"), HasSubstr("\x1b[2J")));
 }
 
-TEST(Terminal, BringsBackWhatStoodBehindAFullScreenProgram) {
-  Terminal terminal(sh("echo before; printf '\\033[?1049h\\033[Hfull'; read -r _; printf '\\033[?1049l'"), small());
+TEST(ScreenRobot, BringsBackWhatStoodBehindAFullScreenProgram) {
+  ScreenRobot terminal(sh("echo before; printf '\\033[?1049h\\033[Hfull'; read -r _; printf '\\033[?1049l'"), small());
   ASSERT_SHOWS(terminal, "full");
   EXPECT_THAT(terminal.screen(), Not(HasSubstr("before")));
   terminal.type(key::enter);
@@ -81,53 +81,53 @@ TEST(Terminal, BringsBackWhatStoodBehindAFullScreenProgram) {
   EXPECT_GONE(terminal, "full");
 }
 
-TEST(Terminal, ScrollsWhenItIsFull) {
-  Terminal terminal(sh("printf '1\\n2\\n3\\n4'"), small(3));
+TEST(ScreenRobot, ScrollsWhenItIsFull) {
+  ScreenRobot terminal(sh("printf '1\\n2\\n3\\n4'"), small(3));
   terminal.wait_for_exit();
   EXPECT_EQ(terminal.screen(), "2\n3\n4");
 }
 
-TEST(Terminal, ShowsWideCharacters) {
-  Terminal terminal(sh("printf '我喜欢 x\\033[2;5H你 ✗ √E'"), small(3));
+TEST(ScreenRobot, ShowsWideCharacters) {
+  ScreenRobot terminal(sh("printf '我喜欢 x\\033[2;5H你 ✗ √E'"), small(3));
   terminal.wait_for_exit();
   EXPECT_EQ(terminal.screen(), "我喜欢 x\n    你 ✗ √E\n");
 }
 
-TEST(Terminal, GivesAWideCharacterTwoColumns) {
-  Terminal terminal(sh("printf '我喜欢\\033[1;5Hx'"), small(1));
+TEST(ScreenRobot, GivesAWideCharacterTwoColumns) {
+  ScreenRobot terminal(sh("printf '我喜欢\\033[1;5Hx'"), small(1));
   terminal.wait_for_exit();
   EXPECT_EQ(terminal.screen(), "我喜x");
 }
 
-TEST(Terminal, SeesColorOfTextAndOfBackground) {
+TEST(ScreenRobot, SeesColorOfTextAndOfBackground) {
   for (const std::string& code : std::vector<std::string>{"31", "44", "38;5;208", "38;2;1;2;3"}) {
-    Terminal terminal(sh("printf 'plain \\033[" + code + "mcolor\\033[0m'"), small());
+    ScreenRobot terminal(sh("printf 'plain \\033[" + code + "mcolor\\033[0m'"), small());
     terminal.wait_for_exit();
     EXPECT_TRUE(terminal.colored()) << code;
   }
 }
 
-TEST(Terminal, SeesNoColorWhereThereIsNone) {
-  Terminal terminal(sh("printf '\\033[31mred\\033[0m\\r\\033[K\\033[1mbold\\033[7mreverse'"), small());
+TEST(ScreenRobot, SeesNoColorWhereThereIsNone) {
+  ScreenRobot terminal(sh("printf '\\033[31mred\\033[0m\\r\\033[K\\033[1mbold\\033[7mreverse'"), small());
   terminal.wait_for_exit();
   EXPECT_FALSE(terminal.colored());
   EXPECT_THAT(terminal.screen(), StartsWith("boldreverse\n"));
 }
 
-TEST(Terminal, WaitsForTextThatComesLater) {
-  Terminal terminal(sh("sleep 0.3; echo late; sleep 0.3; printf '\\033[2J'" + std::string(hold)), small());
+TEST(ScreenRobot, WaitsForTextThatComesLater) {
+  ScreenRobot terminal(sh("sleep 0.3; echo late; sleep 0.3; printf '\\033[2J'" + std::string(hold)), small());
   EXPECT_TRUE(terminal.wait_for("late"));
   EXPECT_TRUE(terminal.wait_until_gone("late"));
 }
 
-TEST(Terminal, FindsTextOnlyWithinARow) {
-  Terminal terminal(sh("echo in two; echo rows"), small());
+TEST(ScreenRobot, FindsTextOnlyWithinARow) {
+  ScreenRobot terminal(sh("echo in two; echo rows"), small());
   EXPECT_TRUE(terminal.wait_for("rows"));
   EXPECT_FALSE(terminal.wait_for("two\nrows", 0.1));
 }
 
-TEST(Terminal, GivesUpInTime) {
-  Terminal terminal(sh("echo stays" + std::string(hold)), small());
+TEST(ScreenRobot, GivesUpInTime) {
+  ScreenRobot terminal(sh("echo stays" + std::string(hold)), small());
   ASSERT_SHOWS(terminal, "stays");
   const auto start = std::chrono::steady_clock::now();
   EXPECT_FALSE(terminal.wait_for("never", 0.2));
@@ -137,8 +137,8 @@ TEST(Terminal, GivesUpInTime) {
   EXPECT_LT(seconds_since(start), 5);
 }
 
-TEST(Terminal, DoesNotWaitForAProgramThatHasEnded) {
-  Terminal terminal(sh("echo done"), small());
+TEST(ScreenRobot, DoesNotWaitForAProgramThatHasEnded) {
+  ScreenRobot terminal(sh("echo done"), small());
   terminal.wait_for_exit();
   const auto start = std::chrono::steady_clock::now();
   EXPECT_FALSE(terminal.wait_for("never", 60));
@@ -146,56 +146,57 @@ TEST(Terminal, DoesNotWaitForAProgramThatHasEnded) {
   EXPECT_LT(seconds_since(start), 10);
 }
 
-TEST(Terminal, ReadsAllThatWasWrittenBeforeTheEnd) {
-  Terminal terminal(sh("seq 1 20000"), small());
+TEST(ScreenRobot, ReadsAllThatWasWrittenBeforeTheEnd) {
+  ScreenRobot terminal(sh("seq 1 20000"), small());
   EXPECT_EQ(terminal.wait_for_exit(), 0);
   EXPECT_THAT(terminal.screen(), HasSubstr("20000"));
   EXPECT_THAT(terminal.transcript(), AllOf(StartsWith("1\r\n2\r\n"), EndsWith("19999\r\n20000\r\n")));
 }
 
-TEST(Terminal, LooksAtAProgramThatNeverStopsWriting) {
-  Terminal terminal({"yes", "again"}, small());
+TEST(ScreenRobot, LooksAtAProgramThatNeverStopsWriting) {
+  ScreenRobot terminal({"yes", "again"}, small());
   EXPECT_SHOWS(terminal, "again");
   EXPECT_THAT(terminal.screen(), HasSubstr("again"));
 }
 
-TEST(Terminal, TypesKeysAsTheyAre) {
-  Terminal terminal(sh("stty raw -echo; printf ready; dd bs=1 count=8 2>/dev/null | cat -v"), small());
+TEST(ScreenRobot, TypesKeysAsTheyAre) {
+  ScreenRobot terminal(sh("stty raw -echo; printf ready; dd bs=1 count=8 2>/dev/null | cat -v"), small());
   ASSERT_SHOWS(terminal, "ready");
   terminal.type(key::up + key::down + key::enter + key::ctrl_c);
   EXPECT_SHOWS(terminal, "^[[A^[[B^M^C");
-  Terminal second(sh("stty raw -echo; printf ready; dd bs=1 count=1 2>/dev/null | cat -v"), small());
+  ScreenRobot second(sh("stty raw -echo; printf ready; dd bs=1 count=1 2>/dev/null | cat -v"), small());
   ASSERT_SHOWS(second, "ready");
   second.type(key::escape);
   EXPECT_SHOWS(second, "^[");
 }
 
-TEST(Terminal, SaysThatNobodyReadsWhatIsTyped) {
-  Terminal terminal(sh("stty raw; printf ready; exec sleep 100"), small());
+TEST(ScreenRobot, SaysThatNobodyReadsWhatIsTyped) {
+  ScreenRobot terminal(sh("stty raw; printf ready; exec sleep 100"), small());
   ASSERT_SHOWS(terminal, "ready");
   EXPECT_THAT([&] { terminal.type(std::string(1 << 20, 'x'), 0.3); },
               ThrowsMessage<std::runtime_error>(HasSubstr("does not read")));
 }
 
-TEST(Terminal, AnswersWhereTheCursorIs) {
-  Terminal terminal(sh("stty raw -echo; printf '\\033[3;7H\\033[6n'; dd bs=1 count=6 2>/dev/null | cat -v"), small());
+TEST(ScreenRobot, AnswersWhereTheCursorIs) {
+  ScreenRobot terminal(sh("stty raw -echo; printf '\\033[3;7H\\033[6n'; dd bs=1 count=6 2>/dev/null | cat -v"),
+                       small());
   EXPECT_SHOWS(terminal, "^[[3;7R");
 }
 
-TEST(Terminal, InterruptsWithCtrlC) {
-  Terminal terminal({"sh", "-c", "echo ready; exec sleep 100"}, small());
+TEST(ScreenRobot, InterruptsWithCtrlC) {
+  ScreenRobot terminal({"sh", "-c", "echo ready; exec sleep 100"}, small());
   ASSERT_SHOWS(terminal, "ready");
   terminal.type(key::ctrl_c);
   EXPECT_EQ(terminal.wait_for_exit(), 128 + SIGINT) << terminal;
 }
 
-TEST(Terminal, InterruptsWithCtrlCThoughTheTestsIgnoreIt) {
+TEST(ScreenRobot, InterruptsWithCtrlCThoughTheTestsIgnoreIt) {
   sigset_t interrupt;
   sigemptyset(&interrupt);
   sigaddset(&interrupt, SIGINT);
   sigprocmask(SIG_BLOCK, &interrupt, nullptr);
   const auto before = std::signal(SIGINT, SIG_IGN);
-  Terminal terminal({"sh", "-c", "echo ready; exec sleep 100"}, small());
+  ScreenRobot terminal({"sh", "-c", "echo ready; exec sleep 100"}, small());
   std::signal(SIGINT, before);
   sigprocmask(SIG_UNBLOCK, &interrupt, nullptr);
   ASSERT_SHOWS(terminal, "ready");
@@ -203,35 +204,35 @@ TEST(Terminal, InterruptsWithCtrlCThoughTheTestsIgnoreIt) {
   EXPECT_EQ(terminal.wait_for_exit(), 128 + SIGINT) << terminal;
 }
 
-TEST(Terminal, LetsAProgramHandleCtrlC) {
-  Terminal terminal(sh("trap 'echo caught; exit 7' INT; echo ready; while :; do sleep 0.05; done"), small());
+TEST(ScreenRobot, LetsAProgramHandleCtrlC) {
+  ScreenRobot terminal(sh("trap 'echo caught; exit 7' INT; echo ready; while :; do sleep 0.05; done"), small());
   ASSERT_SHOWS(terminal, "ready");
   terminal.type(key::ctrl_c);
   EXPECT_EQ(terminal.wait_for_exit(), 7) << terminal;
   EXPECT_SHOWS(terminal, "caught");
 }
 
-TEST(Terminal, TellsTheExitCodeAgainAndAgain) {
-  Terminal terminal(sh("exit 3"), small());
+TEST(ScreenRobot, TellsTheExitCodeAgainAndAgain) {
+  ScreenRobot terminal(sh("exit 3"), small());
   EXPECT_EQ(terminal.wait_for_exit(), 3);
   EXPECT_EQ(terminal.wait_for_exit(0), 3);
 }
 
-TEST(Terminal, SaysThatThereIsNoSuchProgram) {
-  Terminal terminal({"/no-such-program"}, small(2, 60));
+TEST(ScreenRobot, SaysThatThereIsNoSuchProgram) {
+  ScreenRobot terminal({"/no-such-program"}, small(2, 60));
   EXPECT_EQ(terminal.wait_for_exit(), 127);
   EXPECT_SHOWS(terminal, "no-such-program: No such file or directory");
 }
 
-TEST(Terminal, StartsWithItsSize) {
-  Terminal terminal({"stty", "size"}, small(7, 33));
+TEST(ScreenRobot, StartsWithItsSize) {
+  ScreenRobot terminal({"stty", "size"}, small(7, 33));
   EXPECT_SHOWS(terminal, "7 33");
-  Terminal usual({"stty", "size"});
+  ScreenRobot usual({"stty", "size"});
   EXPECT_SHOWS(usual, "30 100");
 }
 
-TEST(Terminal, TellsItsNewSizeWithASignal) {
-  Terminal terminal(sh("trap 'stty size' WINCH; echo ready; while :; do sleep 0.05; done"), small());
+TEST(ScreenRobot, TellsItsNewSizeWithASignal) {
+  ScreenRobot terminal(sh("trap 'stty size' WINCH; echo ready; while :; do sleep 0.05; done"), small());
   ASSERT_SHOWS(terminal, "ready");
   for (const auto& [rows, columns] : {std::pair(12, 40), std::pair(3, 15), std::pair(50, 200)}) {
     terminal.resize(rows, columns);
@@ -239,29 +240,29 @@ TEST(Terminal, TellsItsNewSizeWithASignal) {
   }
 }
 
-TEST(Terminal, DrawsInItsNewSize) {
-  Terminal terminal(sh("printf '\\033[?1049h'; read -r _; printf '\\033[2J\\033[7;30Hcorner'; read -r _"), small());
+TEST(ScreenRobot, DrawsInItsNewSize) {
+  ScreenRobot terminal(sh("printf '\\033[?1049h'; read -r _; printf '\\033[2J\\033[7;30Hcorner'; read -r _"), small());
   terminal.resize(7, 40);
   terminal.type(key::enter);
   EXPECT_SHOWS(terminal, std::string(29, ' ') + "corner");
   EXPECT_THAT(terminal.screen(), EndsWith("\n" + std::string(29, ' ') + "corner"));
 }
 
-TEST(Terminal, DrawsWhatCameBeforeAResizeInTheOldSize) {
-  Terminal terminal(sh("printf 'a row of twenty five letters'"), small(5, 20));
+TEST(ScreenRobot, DrawsWhatCameBeforeAResizeInTheOldSize) {
+  ScreenRobot terminal(sh("printf 'a row of twenty five letters'"), small(5, 20));
   siginfo_t ended = {};
   waitid(P_PID, static_cast<id_t>(terminal.pid()), &ended, WEXITED | WNOWAIT);  // it has written, and nobody has read
   terminal.resize(5, 40);
   EXPECT_THAT(terminal.screen(), StartsWith("a row of twenty five\n letters\n"));
 }
 
-TEST(Terminal, StartsInAFolderWithACleanEnvironment) {
-  Terminal::Options options = small(20, 200);
+TEST(ScreenRobot, StartsInAFolderWithACleanEnvironment) {
+  ScreenRobot::Options options = small(20, 200);
   options.directory = "/usr";
   options.environment = {{"GREETING", "hello"}, {"TERM", "dumb"}};
   setenv("ATTN_LEAK", "leaked", 1);
   setenv("TZ", "UTC-3:30", 1);
-  Terminal terminal(sh("pwd; env | sort; tty >/dev/null && echo a terminal"), options);
+  ScreenRobot terminal(sh("pwd; env | sort; tty >/dev/null && echo a terminal"), options);
   EXPECT_EQ(terminal.wait_for_exit(), 0);
   unsetenv("ATTN_LEAK");
   EXPECT_THAT(terminal.screen(), AllOf(StartsWith("/usr\n"), HasSubstr("GREETING=hello\n"), HasSubstr("TERM=dumb\n"),
@@ -269,17 +270,17 @@ TEST(Terminal, StartsInAFolderWithACleanEnvironment) {
                                        HasSubstr("a terminal"), Not(HasSubstr("leaked"))));
 }
 
-TEST(Terminal, IsNotHeldOpenByAnotherTerminalsProgram) {
-  Terminal first(sh("echo first"), small());
-  Terminal second(sh("ls -l /proc/$$/fd; echo listed"), small(20, 100));
+TEST(ScreenRobot, IsNotHeldOpenByAnotherTerminalsProgram) {
+  ScreenRobot first(sh("echo first"), small());
+  ScreenRobot second(sh("ls -l /proc/$$/fd; echo listed"), small(20, 100));
   EXPECT_SHOWS(second, "listed");
   EXPECT_THAT(second.screen(), Not(HasSubstr("ptmx")));
 }
 
-TEST(Terminal, KillsAProgramThatIgnoresEverything) {
+TEST(ScreenRobot, KillsAProgramThatIgnoresEverything) {
   pid_t process = 0;
   {
-    Terminal terminal(sh("trap '' HUP INT TERM QUIT; echo ready; while :; do sleep 100; done"), small());
+    ScreenRobot terminal(sh("trap '' HUP INT TERM QUIT; echo ready; while :; do sleep 100; done"), small());
     ASSERT_SHOWS(terminal, "ready");
     terminal.type(key::ctrl_c);
     EXPECT_EQ(terminal.wait_for_exit(0.2), std::nullopt);
@@ -289,17 +290,17 @@ TEST(Terminal, KillsAProgramThatIgnoresEverything) {
   EXPECT_EQ(kill(process, 0), -1);
 }
 
-TEST(Terminal, KillsAProgramThatHasHardlyBegun) {
+TEST(ScreenRobot, KillsAProgramThatHasHardlyBegun) {
   const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < 50; ++i) Terminal({"sleep", "100"}, small());
+  for (int i = 0; i < 50; ++i) ScreenRobot({"sleep", "100"}, small());
   EXPECT_LT(seconds_since(start), 60);
 }
 
-TEST(Terminal, KillsWhatItsProgramLeftBehind) {
+TEST(ScreenRobot, KillsWhatItsProgramLeftBehind) {
   pid_t left = 0;
   {  // in a process group of its own (set -m), deaf to the hang-up, and its parent has ended
-    Terminal terminal(sh("set -m; (trap '' HUP; exec sleep 100) </dev/null >/dev/null 2>&1 & echo \"left $!\"; exit 0"),
-                      small());
+    ScreenRobot terminal(
+        sh("set -m; (trap '' HUP; exec sleep 100) </dev/null >/dev/null 2>&1 & echo \"left $!\"; exit 0"), small());
     EXPECT_EQ(terminal.wait_for_exit(), 0);
     ASSERT_SHOWS(terminal, "left ");
     std::istringstream words(terminal.screen().substr(terminal.screen().find("left ") + 5));
@@ -310,18 +311,18 @@ TEST(Terminal, KillsWhatItsProgramLeftBehind) {
   EXPECT_TRUE(ends(left));
 }
 
-TEST(Terminal, ClosesItsFiles) {
+TEST(ScreenRobot, ClosesItsFiles) {
   const auto open_files = [] {
     const std::filesystem::directory_iterator files("/proc/self/fd");
     return std::distance(begin(files), end(files));
   };
   const auto before = open_files();
-  { Terminal terminal(sh("true"), small()); }
+  { ScreenRobot terminal(sh("true"), small()); }
   EXPECT_EQ(open_files(), before);
 }
 
-TEST(Terminal, DrawsItsScreenInAFrame) {
-  Terminal terminal(sh("echo '我 x'; exit 4"), small(2, 6));
+TEST(ScreenRobot, DrawsItsScreenInAFrame) {
+  ScreenRobot terminal(sh("echo '我 x'; exit 4"), small(2, 6));
   terminal.wait_for_exit();
   std::ostringstream out;
   out << terminal;
@@ -333,9 +334,9 @@ TEST(Terminal, DrawsItsScreenInAFrame) {
             "└──────┘\n");
 }
 
-TEST(Terminal, ShowsItsScreenWhenAnExpectationFails) {
-  static Terminal* terminal = nullptr;
-  Terminal the_terminal(sh("echo something else"), small(2));
+TEST(ScreenRobot, ShowsItsScreenWhenAnExpectationFails) {
+  static ScreenRobot* terminal = nullptr;
+  ScreenRobot the_terminal(sh("echo something else"), small(2));
   terminal = &the_terminal;
   the_terminal.wait_for_exit();
   EXPECT_NONFATAL_FAILURE(EXPECT_SHOWS(*terminal, "a welcome"), "it does not show: a welcome");
@@ -345,18 +346,18 @@ TEST(Terminal, ShowsItsScreenWhenAnExpectationFails) {
   EXPECT_NONFATAL_FAILURE(EXPECT_GONE(*terminal, "something"), "│something else      │");
 }
 
-TEST(Terminal, RejectsWhatItCannotStart) {
-  const auto rejects = [](const std::vector<std::string>& command, const Terminal::Options& options,
+TEST(ScreenRobot, RejectsWhatItCannotStart) {
+  const auto rejects = [](const std::vector<std::string>& command, const ScreenRobot::Options& options,
                           const std::string& words) {
-    EXPECT_THAT([&] { Terminal(command, options); }, ThrowsMessage<std::invalid_argument>(HasSubstr(words)));
+    EXPECT_THAT([&] { ScreenRobot(command, options); }, ThrowsMessage<std::invalid_argument>(HasSubstr(words)));
   };
   rejects({}, small(), "command is empty");
   rejects({"true"}, small(0, 80), "0 x 80, expected 1 x 1");
   rejects({"true"}, small(25, -1), "25 x -1, expected 1 x 1");
-  Terminal::Options nowhere = small();
+  ScreenRobot::Options nowhere = small();
   nowhere.directory = "/proc/no/such/folder";
   rejects({"true"}, nowhere, "directory is /proc/no/such/folder");
-  Terminal terminal({"true"}, small());
+  ScreenRobot terminal({"true"}, small());
   EXPECT_THAT([&] { terminal.resize(0, 80); }, ThrowsMessage<std::invalid_argument>(HasSubstr("0 x 80, expected")));
 }
 

@@ -28,13 +28,13 @@ inline const std::string down = "\x1b[B";
 
 /// A program in a terminal: what it draws is seen as a person would see it, and keys are typed to it.
 ///
-///     Terminal terminal({"./learn", "watch"}, options);
+///     ScreenRobot terminal({"./learn", "watch"}, options);
 ///     ASSERT_SHOWS(terminal, "waiting");
 ///     terminal.type("q");
 ///     EXPECT_EQ(terminal.wait_for_exit(), 0) << terminal;
 ///
 /// The program runs in a session of its own, with default signal handling whatever the tests themselves run under.
-class Terminal {
+class ScreenRobot {
  public:
   /// The terminal's size, and where and how the program starts.
   struct Options {
@@ -49,14 +49,14 @@ class Terminal {
   /// Starts the program (looked up in PATH) with its arguments. When it cannot be run it ends with exit code 127, and
   /// the screen says why.
   /// @throws std::invalid_argument when the command is empty, the size is not positive or the directory is no folder.
-  Terminal(std::vector<std::string> command, Options options);
-  explicit Terminal(std::vector<std::string> command);
+  ScreenRobot(std::vector<std::string> command, Options options);
+  explicit ScreenRobot(std::vector<std::string> command);
 
   /// Kills every process of the session that still runs, whatever it ignores and whatever group it is in.
-  ~Terminal();
+  ~ScreenRobot();
 
-  Terminal(const Terminal&) = delete;
-  Terminal& operator=(const Terminal&) = delete;
+  ScreenRobot(const ScreenRobot&) = delete;
+  ScreenRobot& operator=(const ScreenRobot&) = delete;
 
   /// Sends these bytes as if they were typed.
   /// @throws std::runtime_error when the program does not read them in that time.
@@ -91,7 +91,7 @@ class Terminal {
   bool colored();
 
   /// Draws the screen in a frame, as it was last looked at: `EXPECT_EQ(...) << terminal`.
-  friend std::ostream& operator<<(std::ostream& out, const Terminal& terminal);
+  friend std::ostream& operator<<(std::ostream& out, const ScreenRobot& terminal);
 
  private:
   bool read_some(std::chrono::milliseconds timeout);
@@ -116,10 +116,10 @@ class Terminal {
 constexpr double patience = 60;
 
 /// For EXPECT_SHOWS: waits for the text; when it does not come, the message shows the whole screen.
-::testing::AssertionResult shows(const char*, const char*, Terminal& terminal, const std::string& text);
+::testing::AssertionResult shows(const char*, const char*, ScreenRobot& terminal, const std::string& text);
 
 /// For EXPECT_GONE: waits until the text is gone; when it stays, the message shows the whole screen.
-::testing::AssertionResult gone(const char*, const char*, Terminal& terminal, const std::string& text);
+::testing::AssertionResult gone(const char*, const char*, ScreenRobot& terminal, const std::string& text);
 
 }  // namespace attn::tests
 
