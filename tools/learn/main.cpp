@@ -11,7 +11,7 @@
 
 #include "judge/process.hpp"
 #include "learn/commands/commands.hpp"
-#include "learn/commands/doctor.hpp"
+#include "learn/commands/doctor/doctor.hpp"
 #include "learn/screens/interview.hpp"
 #include "learn/screens/review.hpp"
 #include "learn/screens/watch.hpp"

@@ -1,6 +1,6 @@
 // ./learn doctor: what is missing or broken is named, with the line that mends it. On temporary courses, and machines
 // on which there are only stand-ins.
-#include "learn/commands/doctor.hpp"
+#include "learn/commands/doctor/doctor.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace attn::learn {
 
 /// How GoogleTest shows a finding.
 void PrintTo(const Finding& finding, std::ostream* out) {
-  *out << static_cast<int>(finding.kind) << " " << finding.what << ": " << finding.is << " (mend: " << finding.mend
+  *out << static_cast<int>(finding.kind) << " " << finding.what << ": " << finding.is << " (mend: " << finding.fix
        << ")";
 }
 
@@ -101,7 +101,7 @@ class Doctor : public ::testing::Test {
 
 auto is(Finding::Kind kind, const std::string& says, const std::string& mend) {
   return AllOf(Field("kind", &Finding::kind, kind), Field("is", &Finding::is, HasSubstr(says)),
-               Field("mend", &Finding::mend, HasSubstr(mend)));
+               Field("fix", &Finding::fix, HasSubstr(mend)));
 }
 auto is_ok(const std::string& says) { return is(Finding::Kind::ok, says, ""); }
 auto is_remark(const std::string& says, const std::string& mend) { return is(Finding::Kind::remark, says, mend); }
@@ -120,15 +120,15 @@ TEST_F(Doctor, NamesThePackageOfWhatIsMissing) {
 }
 
 TEST_F(Doctor, KnowsHowPackagesAreInstalledHere) {
-  EXPECT_THAT(look_at("Ninja").mend, HasSubstr("package manager"));
+  EXPECT_THAT(look_at("Ninja").fix, HasSubstr("package manager"));
   stand_in("pacman", ":");
-  EXPECT_THAT(look_at("Ninja").mend, HasSubstr("pacman -S --needed ninja"));
+  EXPECT_THAT(look_at("Ninja").fix, HasSubstr("pacman -S --needed ninja"));
   stand_in("dnf", ":");
-  EXPECT_THAT(look_at("compiler").mend, HasSubstr("dnf install gcc-c++"));
-  EXPECT_THAT(look_at("linker").mend, HasSubstr("dnf install lld"));
+  EXPECT_THAT(look_at("compiler").fix, HasSubstr("dnf install gcc-c++"));
+  EXPECT_THAT(look_at("linker").fix, HasSubstr("dnf install lld"));
   stand_in("apt-get", ":");
   stand_in("sudo", ":");
-  EXPECT_THAT(look_at("Ninja").mend,
+  EXPECT_THAT(look_at("Ninja").fix,
               StrEq(geteuid() == 0 ? "apt-get install ninja-build" : "sudo apt-get install ninja-build"));
 }
 

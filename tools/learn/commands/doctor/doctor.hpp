@@ -7,7 +7,7 @@
 
 namespace attn::learn {
 
-/// What one thing on this machine is, and what mends it when it is wrong.
+/// What one thing on this machine is, and what fixes it when it is wrong.
 struct Finding {
   enum class Kind {
     ok,      ///< as it should be
@@ -17,7 +17,7 @@ struct Finding {
   Kind kind;
   std::string what;  ///< "compiler"
   std::string is;    ///< "g++ 12.2.0"
-  std::string mend;  ///< a line to run in the course's folder; empty when nothing is to be done
+  std::string fix;   ///< a line to run in the course's folder; empty when nothing is to be done
 };
 
 /// Looks at everything that the course needs. What is missing or broken is a finding, never an exception.
