@@ -12,14 +12,13 @@
 #include "judge/process.hpp"
 #include "learn/commands/commands.hpp"
 #include "learn/commands/doctor/doctor.hpp"
-#include "learn/screens/interview.hpp"
-#include "learn/screens/review.hpp"
-#include "learn/screens/watch.hpp"
+#include "learn/screens/screens.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
-using attn::learn::Course;
+namespace learn = attn::learn;
+using namespace attn::learn;
 
 /// What the commands take from the command line.
 struct Arguments {
@@ -35,73 +34,101 @@ struct Arguments {
   std::vector<std::string> for_demo;
 };
 
+constexpr const char* or_current = "its number, such as 01; without it, the current one";
+
 /// The learner's commands. Each sets `run`, which does the work once all of the command line is understood.
-void add_commands(CLI::App& app, Arguments& given, std::function<int(Course&)>& run) {
-  using namespace attn::learn;
-  const auto add = [&](const char* name, const char* what, std::function<int(Course&)> work) {
-    CLI::App* command = app.add_subcommand(name, what);
-    command->callback([&run, work = std::move(work)] { run = work; });
+class Commands {
+ public:
+  Commands(CLI::App& app, Arguments& given, std::function<int(Course&)>& run) : app_(app), given_(given), run_(run) {
+    run_ = [this](Course& course) { return watch_or_overview(course); };
+    add_lessons();
+    add_help();
+    add_practice();
+    add_care();
+  }
+
+ private:
+  CLI::App* add(const char* name, const char* what, std::function<int(Course&)> work) {
+    CLI::App* command = app_.add_subcommand(name, what);
+    command->callback([this, work = std::move(work)] { run_ = work; });
     return command;
-  };
-  const auto lesson_of = [&](CLI::App* command, const char* what) {
-    command->add_option("lesson", given.lesson, what);
-  };
-  const char* const or_current = "its number, such as 01; without it, the current one";
-  const auto watch_or_tell = [&](Course& course) {
-    if (!given.lesson.empty()) {
-      const auto wanted = wanted_lesson(course, given.lesson);
+  }
+
+  CLI::Option* lesson_of(CLI::App* command, const char* what) {
+    return command->add_option("lesson", given_.lesson, what);
+  }
+
+  int watch_or_overview(Course& course) const {
+    if (!given_.lesson.empty()) {
+      const auto wanted = wanted_lesson(course, given_.lesson);
       course.store.update([&](State& state) { state.current = wanted.name; });
     }
-    return Terminal::available() ? watch(course, given.plain) : overview(course);
-  };
-  run = watch_or_tell;
+    return Terminal::available() ? watch(course, given_.plain) : overview(course);
+  }
 
-  lesson_of(add("watch", "go through the lessons: checks on every save (the same as ./learn alone)", watch_or_tell),
-            "where to begin; ./learn 07 will do");
-  CLI::App* command = add("list", "the lessons, and where you stand", [&](Course& c) { return list(c, given.json); });
-  command->add_flag("--json", given.json, "for programs");
-  command = add("check", "build a lesson and check it: exit code 0 passed, 1 failed, 2 not judged",
-                [&](Course& c) { return check(c, given.lesson, given.json, given.sanitized); });
-  lesson_of(command, "its number, such as 01, or all; without it, the current one");
-  command->add_flag("--json", given.json, "for programs");
-  command->add_flag("--asan", given.sanitized, "with AddressSanitizer: finds the line of a wrong memory access");
-  command = add("hint", "a hint for each task of a lesson, or for one task",
-                [&](Course& c) { return hint(c, given.lesson, given.level); });
-  lesson_of(command, "a lesson (01) or a task (01.2); without it, the current lesson");
-  command->add_option("--level", given.level, "1 a question, 2 the idea, 3 almost the line")->check(CLI::Range(1, 3));
-  lesson_of(add("reset", "put a lesson's stubs back; what you wrote is kept in a backup",
-                [&](Course& c) { return reset_lesson(c, given.lesson); }),
-            or_current);
-  command = add("solution", "the reference", [&](Course& c) { return solution(c, given.lesson, given.diff); });
-  lesson_of(command, or_current);
-  command->add_flag("--diff", given.diff, "beside what you wrote");
-  add("next", "go on to the next lesson", [](Course& c) { return next(c); });
-  command = add("demo", "show what you wrote at work, in lessons that have a demonstration",
-                [&](Course& c) { return demo(c, given.lesson, given.for_demo); });
-  command->add_option("lesson", given.lesson, "its number, such as 10")->required();
-  command->add_option("arguments", given.for_demo, "handed to the demonstration, after --");
+  void add_lessons() {
+    lesson_of(add("watch", "go through the lessons: checks on every save (the same as ./learn alone)", run_),
+              "where to begin; ./learn 07 will do");
+    add("list", "the lessons, and where you stand", [this](Course& c) {
+      return list(c, given_.json);
+    })->add_flag("--json", given_.json, "for programs");
+    CLI::App* check = add("check", "build a lesson and check it: exit code 0 passed, 1 failed, 2 not judged",
+                          [this](Course& c) { return learn::check(c, given_.lesson, given_.json, given_.sanitized); });
+    lesson_of(check, "its number, such as 01, or all; without it, the current one");
+    check->add_flag("--json", given_.json, "for programs");
+    check->add_flag("--asan", given_.sanitized, "with AddressSanitizer: finds the line of a wrong memory access");
+    add("next", "go on to the next lesson", [](Course& c) { return next(c); });
+  }
 
-  command = add("interview", "a lesson on a blank page, against the clock",
-                [&](Course& c) { return interview(c, given.lesson, given.minutes, given.plain); });
-  lesson_of(command, "its number, such as 05; without it, 05, then 12, then the one of longest ago");
-  command->add_option("--minutes", given.minutes, "how long")->check(CLI::Range(0.05, 600.0));
-  add("review", "what is due today: questions to answer aloud, lessons to redo",
-      [&](Course& c) { return review(c, given.plain); });
-  add("stats", "passed, attempts, best times, and your most frequent mistakes", [](Course& c) { return stats(c); });
+  void add_help() {
+    CLI::App* hint = add("hint", "a hint for each task of a lesson, or for one task",
+                         [this](Course& c) { return learn::hint(c, given_.lesson, given_.level); });
+    lesson_of(hint, "a lesson (01) or a task (01.2); without it, the current lesson");
+    hint->add_option("--level", given_.level, "1 a question, 2 the idea, 3 almost the line")->check(CLI::Range(1, 3));
+    CLI::App* solution =
+        add("solution", "the reference", [this](Course& c) { return learn::solution(c, given_.lesson, given_.diff); });
+    lesson_of(solution, or_current);
+    solution->add_flag("--diff", given_.diff, "beside what you wrote");
+    CLI::App* demo = add("demo", "show what you wrote at work, in lessons that have a demonstration",
+                         [this](Course& c) { return learn::demo(c, given_.lesson, given_.for_demo); });
+    lesson_of(demo, "its number, such as 10")->required();
+    demo->add_option("arguments", given_.for_demo, "handed to the demonstration, after --");
+  }
 
-  command = add("backups", "the copies that were kept before something was replaced",
-                [&](Course& c) { return given.restore ? restore_backup(c, given.backup) : list_backups(c); });
-  CLI::App* restore = command->add_subcommand("restore", "put one back; what it replaces is kept too");
-  restore->add_option("name", given.backup, "as ./learn backups shows it, or its beginning; without it, the newest");
-  restore->callback([&given] { given.restore = true; });
-  add("update", "fetch the newest course with git; what you wrote stays", [](Course& c) { return update(c); });
-  add("doctor", "what on this machine is missing or wrong, and the line that mends it",
-      [](Course& c) { return doctor(c.root, std::cout); });
-  add("version", "the version of the course", [](Course& c) { return version(c); });
-  add("verify", "for authors: prove every promise of the course", [](Course& c) {
-    return attn::judge::run({(c.root / "learn").string(), "verify"}, c.root);
-  });  // it knows how
-}
+  void add_practice() {
+    CLI::App* interview = add("interview", "a lesson on a blank page, against the clock", [this](Course& c) {
+      return learn::interview(c, given_.lesson, given_.minutes, given_.plain);
+    });
+    lesson_of(interview, "its number, such as 05; without it, 05, then 12, then the one of longest ago");
+    interview->add_option("--minutes", given_.minutes, "how long")->check(CLI::Range(0.05, 600.0));
+    add("review", "what is due today: questions to answer aloud, lessons to redo",
+        [this](Course& c) { return review(c, given_.plain); });
+    add("stats", "passed, attempts, best times, and your most frequent mistakes", [](Course& c) { return stats(c); });
+  }
+
+  void add_care() {
+    lesson_of(add("reset", "put a lesson's stubs back; what you wrote is kept in a backup",
+                  [this](Course& c) { return reset_lesson(c, given_.lesson); }),
+              or_current);
+    CLI::App* backups = add("backups", "the copies that were kept before something was replaced", [this](Course& c) {
+      return given_.restore ? restore_backup(c, given_.backup) : list_backups(c);
+    });
+    CLI::App* restore = backups->add_subcommand("restore", "put one back; what it replaces is kept too");
+    restore->add_option("name", given_.backup, "as ./learn backups shows it, or its beginning; without it, the newest");
+    restore->callback([this] { given_.restore = true; });
+    add("update", "fetch the newest course with git; what you wrote stays", [](Course& c) { return update(c); });
+    add("doctor", "what on this machine is missing or wrong, and the line that mends it",
+        [](Course& c) { return doctor(c.root, std::cout); });
+    add("version", "the version of the course", [](Course& c) { return version(c); });
+    add("verify", "for authors: prove every promise of the course", [](Course& c) {
+      return attn::judge::run({(c.root / "learn").string(), "verify"}, c.root);  // ./learn knows how
+    });
+  }
+
+  CLI::App& app_;
+  Arguments& given_;
+  std::function<int(Course&)>& run_;
+};
 
 }  // namespace
 
@@ -116,7 +143,7 @@ int main(int argc, char** argv) {
   app.add_flag("--plain", given.plain, "no colour, no cursor movement (so does NO_COLOR)");
   app.require_subcommand(0, 1);
   app.fallthrough();
-  add_commands(app, given, run);
+  const Commands commands(app, given, run);
 
   try {
     std::vector<std::string> words(argv + 1, argv + argc);

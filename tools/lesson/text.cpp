@@ -260,4 +260,10 @@ std::string counted(int number, const std::string& thing) {
   return std::to_string(number) + " " + thing + (number == 1 ? "" : "s");
 }
 
+std::string minutes_text(double minutes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f minutes", minutes);
+  return text;
+}
+
 }  // namespace attn

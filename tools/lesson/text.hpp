@@ -42,4 +42,7 @@ std::vector<std::string> side_by_side(const std::string& left, const std::string
 /// "12 minutes", "1 minute".
 std::string counted(int number, const std::string& thing);
 
+/// "12.4 minutes".
+std::string minutes_text(double minutes);
+
 }  // namespace attn

@@ -1,4 +1,4 @@
-// ./learn doctor: what is missing or broken is named, with the line that mends it. On temporary courses, and machines
+// ./learn doctor: what is missing or broken is named, with the line that fixes it. On temporary courses, and machines
 // on which there are only stand-ins.
 #include "learn/commands/doctor/doctor.hpp"
 
@@ -21,7 +21,7 @@ namespace attn::learn {
 
 /// How GoogleTest shows a finding.
 void PrintTo(const Finding& finding, std::ostream* out) {
-  *out << static_cast<int>(finding.kind) << " " << finding.what << ": " << finding.is << " (mend: " << finding.fix
+  *out << static_cast<int>(finding.kind) << " " << finding.what << ": " << finding.is << " (fix: " << finding.fix
        << ")";
 }
 
@@ -99,13 +99,13 @@ class Doctor : public ::testing::Test {
   std::optional<Variable> path_;
 };
 
-auto is(Finding::Kind kind, const std::string& says, const std::string& mend) {
+auto is(Finding::Kind kind, const std::string& says, const std::string& fix) {
   return AllOf(Field("kind", &Finding::kind, kind), Field("is", &Finding::is, HasSubstr(says)),
-               Field("fix", &Finding::fix, HasSubstr(mend)));
+               Field("fix", &Finding::fix, HasSubstr(fix)));
 }
 auto is_ok(const std::string& says) { return is(Finding::Kind::ok, says, ""); }
-auto is_remark(const std::string& says, const std::string& mend) { return is(Finding::Kind::remark, says, mend); }
-auto is_wrong(const std::string& says, const std::string& mend) { return is(Finding::Kind::wrong, says, mend); }
+auto is_remark(const std::string& says, const std::string& fix) { return is(Finding::Kind::remark, says, fix); }
+auto is_wrong(const std::string& says, const std::string& fix) { return is(Finding::Kind::wrong, says, fix); }
 
 // ------------------------------------------------------------------------------------------------------ programs
 
@@ -212,7 +212,7 @@ TEST_F(Doctor, SeesThatItBelongsToTheCourseThatThisOneIsACopyOf) {
   fs::copy_file(ATTN_TOOL, tool);
   const auto answer = judge::ask({tool, "--root", root_, "doctor"}, scratch_);
   EXPECT_EQ(answer.exit_code, 1);
-  EXPECT_THAT(answer.output, HasSubstr("mend: rm -r '" + (scratch_ / "copy/build/dev").string() + "'"));
+  EXPECT_THAT(answer.output, HasSubstr("fix: rm -r '" + (scratch_ / "copy/build/dev").string() + "'"));
 }
 
 // ---------------------------------------------------------------------------------------------------------- OpenBLAS
@@ -335,9 +335,9 @@ TEST_F(Doctor, SaysThatNothingCanBeSavedInAReadOnlyFolder) {
 TEST_F(Doctor, SaysHowAFolderCanBeWrittenToAgain) {
   stand_in("sudo", ":");
   const fs::path build = root_ / "build";
-  const auto expect_wrong = [&](const std::string& mend) {
+  const auto expect_wrong = [&](const std::string& fix) {
     EXPECT_TRUE(well_as_ordinary_user([&] {
-      EXPECT_THAT(look_at("folder"), is_wrong(fs::canonical(build).string() + " cannot be written to", mend));
+      EXPECT_THAT(look_at("folder"), is_wrong(fs::canonical(build).string() + " cannot be written to", fix));
       return !HasFailure();
     }));
   };
@@ -382,7 +382,7 @@ TEST(Print, KeepsToTheWidthOfTheTerminalButNeverBreaksALineToRun) {
             "ok       compiler       g++ 12.2.0\n"
             "remark   linker         the default one; a quicker one saves\n"
             "                        up to 0.4 s each time\n"
-            "                        mend: " +
+            "                        fix: " +
                 line + "\n\nNothing is wrong.\n");
 }
 
@@ -399,16 +399,16 @@ TEST(Print, CountsWhatIsWrong) {
   const Finding finding{Finding::Kind::wrong, "Ninja", "it is not installed", "apt-get install ninja-build"};
   std::ostringstream one;
   print({finding}, 80, one);
-  EXPECT_THAT(one.str(), AllOf(HasSubstr("wrong    Ninja "), EndsWith("\n1 thing is wrong: see \"mend\" above.\n")));
+  EXPECT_THAT(one.str(), AllOf(HasSubstr("wrong    Ninja "), EndsWith("\n1 thing is wrong: see \"fix\" above.\n")));
   std::ostringstream two;
   print({finding, finding}, 80, two);
-  EXPECT_THAT(two.str(), EndsWith("\n2 things are wrong: see \"mend\" above.\n"));
+  EXPECT_THAT(two.str(), EndsWith("\n2 things are wrong: see \"fix\" above.\n"));
 }
 
 TEST_F(Doctor, EndsWithOneWhenSomethingIsWrong) {
   std::ostringstream out;
   EXPECT_EQ(doctor(root_, out), 1);
-  EXPECT_THAT(out.str(), HasSubstr("see \"mend\" above"));
+  EXPECT_THAT(out.str(), HasSubstr("see \"fix\" above"));
   const std::string said = out.str();
   EXPECT_TRUE(std::all_of(said.begin(), said.end(), [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
 }

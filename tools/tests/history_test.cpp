@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+#include "lesson/text.hpp"
+
 namespace attn::learn {
 namespace {
 

@@ -9,6 +9,7 @@
 
 #include "learn/machine/build.hpp"
 #include "learn/machine/checking.hpp"
+#include "learn/machine/speed_test.hpp"
 #include "scratch.hpp"
 
 namespace attn::learn {

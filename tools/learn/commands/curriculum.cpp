@@ -1,6 +1,8 @@
 #include "learn/commands/curriculum.hpp"
 
 #include <algorithm>
+#include <iostream>
+#include <map>
 #include <stdexcept>
 
 #include "learn/memory/answers.hpp"
@@ -11,42 +13,42 @@ namespace attn::learn {
 namespace fs = std::filesystem;
 using lesson::Lesson;
 
+namespace {
+
+struct Name {
+  const char* text;
+  const char* id;
+};
+
+const std::map<Standing, Name> names = {{Standing::untouched, {"", "untouched"}},
+                                        {Standing::begun, {"begun", "begun"}},
+                                        {Standing::passed, {"passed", "passed"}},
+                                        {Standing::changed, {"passed, changed since", "changed"}},
+                                        {Standing::reset, {"passed, begun again", "begun_again"}},
+                                        {Standing::regressed, {"no longer passes", "no_longer"}}};
+
+}  // namespace
+
+void Course::print(const std::string& text) const { std::cout << style(text) << std::endl; }
+
+void Course::print(const Lines& lines) const {
+  for (const auto& line : lines) print(line);
+}
+
 Standing standing(const State& state, const Lesson& lesson) {
-  const auto known = state.lessons.find(lesson.name);
-  const bool ever_passed = known != state.lessons.end() && !known->second.first_passed.empty();
-  if (!ever_passed) return edited(lesson) ? Standing::begun : Standing::untouched;
-  if (!edited(lesson)) return Standing::begun_again;
-  if (!known->second.passing) return Standing::no_longer;
-  const std::string& text = known->second.passed_text;
-  return text.empty() || text == fingerprint(lesson) ? Standing::passed : Standing::changed;
+  const LessonRecord record = state.record_of(lesson.name);
+  if (record.first_passed.empty()) return edited(lesson) ? Standing::begun : Standing::untouched;
+  if (!edited(lesson)) return Standing::reset;
+  if (!record.passing) return Standing::regressed;
+  return record.passed_text.empty() || record.passed_text == fingerprint(lesson) ? Standing::passed : Standing::changed;
 }
 
-std::string text_of(Standing standing) {
-  switch (standing) {
-    case Standing::begun: return "begun";
-    case Standing::passed: return "passed";
-    case Standing::changed: return "passed, changed since";
-    case Standing::begun_again: return "passed, begun again";
-    case Standing::no_longer: return "no longer passes";
-    case Standing::untouched: break;
-  }
-  return "";
-}
+std::string text_of(Standing standing) { return names.at(standing).text; }
 
-std::string id_of(Standing standing) {
-  switch (standing) {
-    case Standing::begun: return "begun";
-    case Standing::passed: return "passed";
-    case Standing::changed: return "changed";
-    case Standing::begun_again: return "begun_again";
-    case Standing::no_longer: return "no_longer";
-    case Standing::untouched: break;
-  }
-  return "untouched";
-}
+std::string id_of(Standing standing) { return names.at(standing).id; }
 
 bool counts_as_passed(Standing standing) {
-  return standing == Standing::passed || standing == Standing::changed || standing == Standing::begun_again;
+  return standing == Standing::passed || standing == Standing::changed || standing == Standing::reset;
 }
 
 std::vector<Lesson> all_lessons(const fs::path& root) {
@@ -90,7 +92,7 @@ Lesson wanted_lesson(const Course& course, const std::string& name) {
   return name.empty() ? current_lesson(course) : lesson::find_lesson(course.root, name);
 }
 
-std::vector<std::string> curriculum_lines(const Course& course) {
+Lines curriculum_lines(const Course& course) {
   const Lesson current = current_lesson(course);
   const auto lessons = all_lessons(course.root);
   int title_columns = 0;
@@ -99,7 +101,7 @@ std::vector<std::string> curriculum_lines(const Course& course) {
     title_columns = std::max(title_columns, columns_of(lesson.title()));
     state_columns = std::max(state_columns, columns_of(text_of(standing(course.store.state(), lesson))));
   }
-  std::vector<std::string> lines;
+  Lines lines;
   for (const auto& lesson : lessons) {
     const Standing where = standing(course.store.state(), lesson);
     const bool here = lesson.name == current.name;
@@ -129,17 +131,18 @@ std::vector<lesson::Task> tasks_for(const Lesson& lesson, const std::string& top
   return wanted == tasks.end() ? tasks : std::vector<lesson::Task>{*wanted};
 }
 
-std::vector<std::string> beside_the_reference(const Lesson& lesson, int columns) {
-  std::vector<std::string> lines;
-  const int half = (columns - 3) / 2;
-  for (const auto& file : given_files(lesson)) {
-    const fs::path reference = lesson.solution_folder() / fs::path(file).filename();
-    if (!lines.empty()) lines.emplace_back();
-    lines.push_back(padded("yours: " + fs::path(file).filename().string(), half) + "   the reference");
-    const auto rows = side_by_side(read_answer(lesson, file), lesson::read_file(reference), columns);
-    lines.insert(lines.end(), rows.begin(), rows.end());
+std::string summary(const Lesson& lesson, const Verdict& verdict, Standing before) {
+  const bool passed = verdict.kind == Verdict::Kind::passed;
+  std::string line = (passed ? "✓ " : "✗ ") + lesson.title() + ": ";
+  if (verdict.total() > 0) {
+    line += std::to_string(verdict.passed()) + " of " + std::to_string(verdict.total()) + " checks";
+  } else {
+    line += verdict.word();
   }
-  return lines;
+  if (before == Standing::untouched && !passed) line = "  " + lesson.title() + ": not begun";
+  if (!passed && (counts_as_passed(before) || before == Standing::regressed))
+    line += "; it passed once, and does no longer";
+  return line;
 }
 
 }  // namespace attn::learn

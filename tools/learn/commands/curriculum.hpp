@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "learn/machine/verdict.hpp"
 #include "learn/memory/state.hpp"
 #include "learn/screens/terminal.hpp"
 #include "lesson/lesson.hpp"
@@ -15,6 +16,10 @@ struct Course {
   std::filesystem::path root;
   Style style;
   Store store;
+
+  /// Prints to standard output, in the course's style.
+  void print(const std::string& text) const;
+  void print(const Lines& lines) const;
 };
 
 /// Where a lesson stands.
@@ -22,9 +27,9 @@ enum class Standing {
   untouched,
   begun,
   passed,
-  changed,      ///< passed, and the files are others since: to be checked again
-  begun_again,  ///< passed once, and reset to its stubs
-  no_longer,    ///< passed once, and failed when it was checked last
+  changed,    ///< passed, and the files were changed since: to be checked again
+  reset,      ///< passed once, and put back to its stubs
+  regressed,  ///< passed once, and failed when it was last checked
 };
 
 Standing standing(const State& state, const lesson::Lesson& lesson);
@@ -50,7 +55,7 @@ lesson::Lesson next_to_do(const Course& course, const lesson::Lesson& after);
 lesson::Lesson wanted_lesson(const Course& course, const std::string& name);
 
 /// The lessons in a line each: where they stand, and what they are about.
-std::vector<std::string> curriculum_lines(const Course& course);
+Lines curriculum_lines(const Course& course);
 
 /// "2 of 14 lessons passed".
 std::string progress_text(const Course& course);
@@ -58,7 +63,7 @@ std::string progress_text(const Course& course);
 /// The task whose hints help with a verdict's first failing check, or the lesson's number: and those tasks.
 std::vector<lesson::Task> tasks_for(const lesson::Lesson& lesson, const std::string& topic);
 
-/// What the learner wrote beside the reference, file by file.
-std::vector<std::string> beside_the_reference(const lesson::Lesson& lesson, int columns);
+/// A verdict in one line, beside where the lesson stood before: "✓ 01 self_attention_v1: 43 of 43 checks".
+std::string summary(const lesson::Lesson& lesson, const Verdict& verdict, Standing before);
 
 }  // namespace attn::learn

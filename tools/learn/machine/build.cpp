@@ -1,5 +1,6 @@
 #include "learn/machine/build.hpp"
 
+#include <cstdio>
 #include <regex>
 #include <sstream>
 
@@ -30,17 +31,19 @@ bool remembers_how(const fs::path& folder) {
 
 }  // namespace
 
+fs::path build_folder(const fs::path& root, const std::string& preset) { return root / "build" / preset; }
+
 /// One at a time in each folder: a second tool waits for the first. Without what would change the lines of Ninja that
 /// are looked for in its output.
 std::vector<std::string> build_command(const fs::path& root, const std::string& preset, const std::string& target) {
-  const std::string folder = (root / "build" / preset).string();
+  const std::string folder = build_folder(root, preset).string();
   return {"env",   "-u", "CLICOLOR_FORCE", "-u",  "NINJA_STATUS", "flock", "--no-fork", folder + "/learn.lock",
           "ninja", "-C", folder,           target};
 }
 
 BuildSteps::BuildSteps(fs::path root, std::string preset, std::string target)
     : root_(std::move(root)), preset_(std::move(preset)), target_(std::move(target)) {
-  const fs::path folder = root_ / "build" / preset_;
+  const fs::path folder = build_folder(root_, preset_);
   fs::create_directories(folder);
   clear_the_way(folder, target_);
   step_ = fs::exists(folder / "build.ninja") && remembers_how(folder) ? Step::build : Step::configure;
@@ -65,7 +68,7 @@ void BuildSteps::ended(int exit_code, const std::string& output) {
     step_ = Step::failed;
   } else {  // once more from the beginning; what was compiled stays
     forgotten_ = true;
-    fs::remove(root_ / "build" / preset_ / "CMakeCache.txt");
+    fs::remove(build_folder(root_, preset_) / "CMakeCache.txt");
   }
 }
 
@@ -77,13 +80,21 @@ std::string BuildSteps::complaint(const std::string& output) const {
 
 Built build(const fs::path& root, const std::string& preset, const std::string& target) {
   BuildSteps steps(root, preset, target);
-  const fs::path log = root / "build" / preset / ("build-" + target + ".log");
+  const fs::path log = build_folder(root, preset) / ("build-" + target + ".log");
   while (!steps.command().empty()) {
     const int exit_code = judge::run(steps.command(), root, log);
     steps.ended(exit_code, lesson::read_file(log));
   }
   const std::string output = lesson::read_file(log);
   return {steps.ok(), steps.ok() ? without_build_noise(output) : steps.complaint(output)};
+}
+
+std::string step_in(const std::string& line) {
+  int step = 0;
+  int steps = 0;
+  int end = 0;
+  const int read = std::sscanf(line.c_str(), "[%d/%d] %n", &step, &steps, &end);
+  return read == 2 && end > 0 ? "step " + std::to_string(step) + " of " + std::to_string(steps) : "";
 }
 
 std::string without_build_noise(const std::string& output) {
@@ -94,10 +105,8 @@ std::string without_build_noise(const std::string& output) {
     if (row.rfind("ERROR: ld.so: object ", 0) == 0) continue;  // every program says so of a wrong LD_PRELOAD
     const bool is_command = command_follows;
     command_follows = row.rfind("FAILED: ", 0) == 0;
-    const bool is_progress = row.rfind("[", 0) == 0 && row.find("] ") != std::string::npos &&
-                             row.find_first_not_of("[0123456789/") == row.find("] ");
     const bool is_of_cmake = row.rfind("-- ", 0) == 0;  // it configures again when the course was updated
-    if (is_command || command_follows || is_progress || is_of_cmake || row.rfind("ninja: ", 0) == 0) continue;
+    if (is_command || command_follows || !step_in(row).empty() || is_of_cmake || row.rfind("ninja: ", 0) == 0) continue;
     kept += row + "\n";
   }
   return kept;

@@ -6,6 +6,12 @@
 
 namespace attn::learn {
 
+/// The preset that learners' programs are built with.
+constexpr const char* usual_preset = "dev";
+
+/// Where a preset builds.
+std::filesystem::path build_folder(const std::filesystem::path& root, const std::string& preset = usual_preset);
+
 /// The result of building something.
 struct Built {
   bool ok;
@@ -51,6 +57,9 @@ class BuildSteps {
 
 /// Configures the preset if that has not been done, and builds one target of it.
 Built build(const std::filesystem::path& root, const std::string& preset, const std::string& target);
+
+/// "step 3 of 14" where a line of Ninja's begins with "[3/14] "; empty for other lines.
+std::string step_in(const std::string& line);
 
 /// A build's output without the build system's own lines: what is left is the compiler's and the linker's.
 std::string without_build_noise(const std::string& output);

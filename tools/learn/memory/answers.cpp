@@ -6,10 +6,14 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
+#include <optional>
+#include <regex>
 #include <stdexcept>
 #include <system_error>
 #include <tuple>
+
+#include "learn/memory/calendar.hpp"
+#include "lesson/text.hpp"
 
 namespace attn::learn {
 
@@ -44,6 +48,19 @@ std::string why_unusable(const fs::path& file) {
   return "has " + std::to_string(size) + " bytes, and an answer may have " + std::to_string(most_bytes) + ".";
 }
 
+/// A stub without the comments that say what to do: the interviewer did.
+std::string blank(const std::string& stub) {
+  std::string kept;
+  bool in_todo = false;
+  for (const auto& line : lines_of(stub)) {
+    const auto text = line.find_first_not_of(' ');
+    const bool comment = text != std::string::npos && line.compare(text, 2, "//") == 0;
+    in_todo = comment && (in_todo || line.compare(text, 8, "// TODO(") == 0);
+    if (!in_todo) kept += line + "\n";
+  }
+  return kept;
+}
+
 // ----------------------------------------------------------------------------------------- names of backups
 
 /// "2026-11-21_15-04-05_reset_01", and for the second one in that second "2026-11-21_15-04-05-2_reset_01": so the
@@ -57,26 +74,14 @@ struct Name {
   std::string text() const { return time + (place > 1 ? "-" + std::to_string(place) : "") + "_" + why + "_" + of; }
 };
 
-constexpr const char* of_letters = "abcdefghijklmnopqrstuvwxyz0123456789.";  ///< "01", "all"
-
-/// @return false when it is no name that we give to a backup.
-bool parse_name(const std::string& text, Name& name) {
-  int part[6] = {};
-  int time_end = 0;
-  std::sscanf(text.c_str(), "%4d-%2d-%2d_%2d-%2d-%2d%n", part, part + 1, part + 2, part + 3, part + 4, part + 5,
-              &time_end);
-  if (time_end != static_cast<int>(std::string("2026-11-21_15-04-05").size())) return false;
-  const std::string rest = text.substr(static_cast<std::size_t>(time_end));  // "_reset_01" or "-2_reset_01"
-  const auto why_begin = rest.find('_') + 1;
-  const auto why_end = rest.find('_', why_begin);
-  if (why_begin == 0 || why_end == std::string::npos || why_end == why_begin) return false;
-  name = {text.substr(0, static_cast<std::size_t>(time_end)), 1, rest.substr(why_begin, why_end - why_begin),
-          rest.substr(why_end + 1)};
-  std::sscanf(rest.c_str(), "-%6d", &name.place);
-  const bool known_why =
-      name.why == "reset" || name.why == "interview" || name.why == "restore" || name.why == "update";
-  const bool odd = name.of.empty() || name.of.find_first_not_of(of_letters) != std::string::npos;
-  return known_why && !odd && name.text() == text;  // and not otherwise written
+/// Nothing when it is not a name that we give to a backup.
+std::optional<Name> parse_name(const std::string& text) {
+  static const std::regex form(
+      "(\\d{4}-\\d\\d-\\d\\d_\\d\\d-\\d\\d-\\d\\d)(?:-(\\d{1,6}))?_(reset|interview|restore|update)_([a-z0-9.]+)");
+  std::smatch match;
+  if (!std::regex_match(text, match, form)) return {};
+  const Name name{match[1], match[2].matched ? std::stoi(match[2]) : 1, match[3], match[4]};
+  return name.text() == text ? std::optional(name) : std::nullopt;
 }
 
 /// The files in a backup, and nothing that only leads to a file elsewhere.
@@ -93,10 +98,8 @@ std::vector<Name> names_of_backups(const fs::path& root) {
   std::vector<Name> names;
   std::error_code none_yet;
   for (const auto& entry : fs::directory_iterator(backup_folder(root), none_yet)) {
-    Name name;
-    if (fs::is_directory(entry.symlink_status()) && parse_name(entry.path().filename().string(), name)) {
-      names.push_back(name);
-    }
+    const auto name = parse_name(entry.path().filename().string());
+    if (name && fs::is_directory(entry.symlink_status())) names.push_back(*name);
   }
   std::sort(names.begin(), names.end(), [](const Name& a, const Name& b) {
     return std::tie(a.time, a.place, a.why, a.of) > std::tie(b.time, b.place, b.why, b.of);
@@ -144,7 +147,7 @@ void copy_synced(const fs::path& from, const fs::path& to) {
 /// Gives a finished copy its name, which is new: a folder with files in it is never replaced by rename.
 std::string name_copy(const fs::path& root, const fs::path& copy, const std::string& why, const std::string& of) {
   const fs::path folder = backup_folder(root);
-  Name name{time_for_a_name(std::time(nullptr)), 1, why, of};
+  Name name{now_for_a_name(), 1, why, of};
   for (const Name& other : names_of_backups(root)) {
     if (other.time == name.time) name.place = std::max(name.place, other.place + 1);
   }
@@ -197,6 +200,19 @@ std::string read_answer(const Lesson& lesson, const std::string& file) {
   const std::string reason = why_unusable(lesson.root / file);
   if (!reason.empty()) throw std::runtime_error(file + " " + reason);
   return read_file(lesson.root / file);
+}
+
+std::vector<std::string> beside_the_reference(const Lesson& lesson, int columns) {
+  std::vector<std::string> lines;
+  const int half = (columns - 3) / 2;
+  for (const auto& file : given_files(lesson)) {
+    const fs::path reference = lesson.solution_folder() / fs::path(file).filename();
+    if (!lines.empty()) lines.emplace_back();
+    lines.push_back(padded("yours: " + fs::path(file).filename().string(), half) + "   the reference");
+    const auto rows = side_by_side(read_answer(lesson, file), lesson::read_file(reference), columns);
+    lines.insert(lines.end(), rows.begin(), rows.end());
+  }
+  return lines;
 }
 
 bool edited(const Lesson& lesson) {
@@ -283,6 +299,23 @@ std::string reset(const Lesson& lesson) {
   const std::string copy = keep_copy(lesson.root, changed, "reset", lesson.number());
   for (const auto& file : changed) replace_file(lesson.root / file, read_file(lesson.stub_of(file)));
   return copy;
+}
+
+Lesson blank_page(const Lesson& lesson) {
+  Lesson scratch = lesson;
+  scratch.work_folder = ".learn/interview";
+  std::vector<std::string> written;
+  for (const auto& page : given_files(scratch)) {
+    const fs::path file = lesson.root / page;
+    if (!fs::exists(file) || lesson::read_file(file) != blank(lesson::read_file(lesson.stub_of(page))))
+      written.push_back(page);
+  }
+  keep_copy(lesson.root, written, "interview", lesson.number());
+  for (const auto& page : written) {
+    fs::create_directories((lesson.root / page).parent_path());
+    replace_file(lesson.root / page, blank(lesson::read_file(lesson.stub_of(page))));
+  }
+  return scratch;
 }
 
 }  // namespace attn::learn

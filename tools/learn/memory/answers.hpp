@@ -24,6 +24,9 @@ std::vector<std::string> unusable_files(const lesson::Lesson& lesson);
 /// @throws std::runtime_error with a sentence when it is none that the tool can work with.
 std::string read_answer(const lesson::Lesson& lesson, const std::string& file);
 
+/// What the learner wrote beside the reference, file by file, in lines of this width.
+std::vector<std::string> beside_the_reference(const lesson::Lesson& lesson, int columns);
+
 /// Whether the learner has written anything in this lesson: changed a stub, deleted or added a file.
 bool edited(const lesson::Lesson& lesson);
 
@@ -61,5 +64,9 @@ std::string restore(const std::filesystem::path& root, const std::string& name);
 /// Puts a lesson's stubs back, after keeping a copy of what they replace. Files that the learner added stay.
 /// @return the name of the copy; empty when the files were stubs already.
 std::string reset(const lesson::Lesson& lesson);
+
+/// A lesson as an interview begins it: its stubs, without their comments on what to do, in `.learn/interview/`. What
+/// was there before, unless it is such a stub, is kept in a backup.
+lesson::Lesson blank_page(const lesson::Lesson& lesson);
 
 }  // namespace attn::learn

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <optional>
@@ -109,14 +108,5 @@ void sync_to_disk(const fs::path& path) {
   // Some file systems cannot sync a folder, and say so by EINVAL.
   if (!file.is_open() || (fsync(file.number()) != 0 && errno != EINVAL)) fail("cannot write", path);
 }
-
-std::string local_time(std::time_t time, const char* format) {
-  std::tm parts{};
-  localtime_r(&time, &parts);
-  std::array<char, 64> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
-}
-
-std::string time_for_a_name(std::time_t time) { return local_time(time, "%Y-%m-%d_%H-%M-%S"); }
 
 }  // namespace attn::learn

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <ctime>
 #include <filesystem>
 #include <string>
 
-/// Files that must not get lost, and their names.
+/// Files that must not get lost.
 namespace attn::learn {
 
 /// Replaces a file as a whole: written beside, synced, renamed. Its permissions stay, and a symbolic link is followed.
@@ -18,11 +17,5 @@ void remove_leftovers(const std::filesystem::path& folder, const std::string& be
 /// Returns when a file's content, or the names in a folder, are on disk.
 /// @throws std::runtime_error naming it.
 void sync_to_disk(const std::filesystem::path& path);
-
-/// A time in the learner's zone, as strftime writes it.
-std::string local_time(std::time_t time, const char* format);
-
-/// How a time stands in the name of a file: "2026-11-21_15-04-05".
-std::string time_for_a_name(std::time_t time);
 
 }  // namespace attn::learn

@@ -1,8 +1,6 @@
 #include "learn/memory/history.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 
 namespace attn::learn {
 
@@ -51,12 +49,6 @@ std::string next_due(const State& state) {
   const auto first = std::min_element(state.cards.begin(), state.cards.end(),
                                       [](const auto& a, const auto& b) { return a.second.due < b.second.due; });
   return first == state.cards.end() ? "" : day_text(first->second.due);
-}
-
-std::string minutes_text(double minutes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f minutes", minutes);
-  return text;
 }
 
 }  // namespace attn::learn

@@ -31,7 +31,4 @@ std::vector<std::string> due_cards(const State& state, Day today);
 /// The day on which the next card is due, as a text; empty when there is none.
 std::string next_due(const State& state);
 
-/// "12.4 minutes".
-std::string minutes_text(double minutes);
-
 }  // namespace attn::learn

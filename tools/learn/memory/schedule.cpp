@@ -2,44 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <ctime>
 #include <stdexcept>
-
-#include "learn/memory/files.hpp"
 
 namespace attn::learn {
 
 namespace {
 
-constexpr long seconds_a_day = 24 * 60 * 60;
 constexpr int longest_interval = 100 * 365;  // days: due days keep four digits for the year
 constexpr int lowest_easiness = 130;         // hundredths
 
 }  // namespace
-
-Day today() { return parse_day(local_time(std::time(nullptr), "%Y-%m-%d")); }
-
-std::string day_text(Day day) {
-  const std::time_t time = day * seconds_a_day;
-  std::tm parts{};
-  gmtime_r(&time, &parts);
-  char text[64];
-  std::snprintf(text, sizeof text, "%04d-%02d-%02d", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
-  return text;
-}
-
-Day parse_day(const std::string& text) {
-  std::tm parts{};
-  const int read = std::sscanf(text.c_str(), "%4d-%2d-%2d", &parts.tm_year, &parts.tm_mon, &parts.tm_mday);
-  if (read == 3 && parts.tm_year >= 0) {
-    parts.tm_year -= 1900;
-    parts.tm_mon -= 1;
-    const Day day = timegm(&parts) / seconds_a_day;
-    if (day_text(day) == text) return day;  // February 30 comes back as March 1 or 2, and 2026-1-1 otherwise written
-  }
-  throw std::invalid_argument("\"" + text + "\" is no day; write one like 2026-11-21");
-}
 
 // The published steps in their order: the E-Factor is modified after the repetition (5) unless the grade is below 3
 // (6), and the interval after the n-th repetition, I(n) (3), is made with the E-Factor that the item has by then. In

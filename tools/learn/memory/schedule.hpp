@@ -1,21 +1,9 @@
 #pragma once
 
-#include <string>
+#include "learn/memory/calendar.hpp"
 
 /// Spaced repetition: when something that was learnt should be looked at again.
 namespace attn::learn {
-
-/// A day of the calendar, as days since 1970-01-01.
-using Day = long;
-
-/// The learner's own day (local time).
-Day today();
-
-/// "2026-11-21".
-std::string day_text(Day day);
-
-/// @throws std::invalid_argument naming the text when it is no "YYYY-MM-DD" of a day that exists.
-Day parse_day(const std::string& text);
 
 /// Something to repeat, as SM-2 sees it.
 struct Card {

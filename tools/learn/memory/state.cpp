@@ -14,7 +14,10 @@
 #include <ostream>
 #include <stdexcept>
 #include <system_error>
+#include <tuple>
+#include <type_traits>
 
+#include "learn/memory/calendar.hpp"
 #include "learn/memory/files.hpp"
 #include "lesson/lesson.hpp"
 
@@ -42,6 +45,56 @@ struct Damaged : Unusable {
 [[noreturn]] void refuse(const std::string& name, const std::string& expected) {
   throw Damaged("\"" + name + "\" is not " + expected);
 }
+
+// ---------------------------------------------------------------------------------- the fields, as they are named
+
+constexpr auto fields_of(const LessonRecord&) {
+  using R = LessonRecord;
+  return std::tuple(std::pair("first_passed", &R::first_passed), std::pair("passing", &R::passing),
+                    std::pair("passed_text", &R::passed_text), std::pair("checks", &R::checks),
+                    std::pair("hint_level", &R::hint_level), std::pair("mistakes", &R::mistakes),
+                    std::pair("named", &R::named));
+}
+
+constexpr auto fields_of(const InterviewRecord&) {
+  using R = InterviewRecord;
+  return std::tuple(std::pair("when", &R::when), std::pair("lesson", &R::lesson), std::pair("minutes", &R::minutes),
+                    std::pair("limit", &R::limit), std::pair("checks", &R::checks), std::pair("passed", &R::passed),
+                    std::pair("mistakes", &R::mistakes));
+}
+
+constexpr auto fields_of(const Card&) {
+  return std::tuple(std::pair("repetitions", &Card::repetitions), std::pair("easiness", &Card::easiness),
+                    std::pair("interval", &Card::interval), std::pair("due", &Card::due));
+}
+
+constexpr auto fields_of(const State&) {
+  return std::tuple(std::pair("current", &State::current), std::pair("lessons", &State::lessons),
+                    std::pair("interviews", &State::interviews), std::pair("cards", &State::cards),
+                    std::pair("days", &State::days));
+}
+
+/// Calls visit(name, value) for every field of a record.
+template <typename Record, typename Visit>
+void for_each_field(Record& record, const Visit& visit) {
+  std::apply([&](const auto&... field) { (visit(field.first, record.*field.second), ...); }, fields_of(record));
+}
+
+}  // namespace
+
+/// For nlohmann/json, which looks for it here.
+template <typename Record>
+auto to_json(json& file, const Record& record) -> decltype(fields_of(record), void()) {
+  for_each_field(record, [&](const char* name, const auto& value) {
+    if constexpr (std::is_same_v<decltype(value), const Day&>) {
+      file[name] = day_text(value);
+    } else {
+      file[name] = value;
+    }
+  });
+}
+
+namespace {
 
 // ------------------------------------------------------------------------------------------ reading, with care
 
@@ -87,9 +140,8 @@ const json& object(const json& value, const std::string& name) {
   return value;
 }
 
-void take(const json& value, const std::string& name, LessonRecord& into);
-void take(const json& value, const std::string& name, InterviewRecord& into);
-void take(const json& value, const std::string& name, Card& into);
+template <typename Record>
+auto take(const json& value, const std::string& name, Record& into) -> decltype(fields_of(into), void());
 
 template <typename T>
 void take(const json& value, const std::string& name, std::vector<T>& into) {
@@ -102,39 +154,19 @@ void take(const json& value, const std::string& name, std::map<std::string, T>& 
   for (const auto& [key, element] : object(value, name).items()) take(element, key, into[key]);
 }
 
-template <typename T>
-void read(const json& record, const std::string& name, T& into) {
-  if (const json* value = field(record, name)) take(*value, name, into);
+/// The days of work: each has to exist.
+void take(const json& value, const std::string& name, std::set<std::string>& into) {
+  std::vector<Day> days;
+  take(value, name, days);
+  for (const Day day : days) into.insert(day_text(day));
 }
 
-void take(const json& value, const std::string& name, LessonRecord& into) {
+template <typename Record>
+auto take(const json& value, const std::string& name, Record& into) -> decltype(fields_of(into), void()) {
   const json& record = object(value, name);
-  read(record, "first_passed", into.first_passed);
-  read(record, "passing", into.passing);
-  read(record, "passed_text", into.passed_text);
-  read(record, "checks", into.checks);
-  read(record, "hint_level", into.hint_level);
-  read(record, "mistakes", into.mistakes);
-  read(record, "named", into.named);
-}
-
-void take(const json& value, const std::string& name, InterviewRecord& into) {
-  const json& record = object(value, name);
-  read(record, "when", into.when);
-  read(record, "lesson", into.lesson);
-  read(record, "minutes", into.minutes);
-  read(record, "limit", into.limit);
-  read(record, "checks", into.checks);
-  read(record, "passed", into.passed);
-  read(record, "mistakes", into.mistakes);
-}
-
-void take(const json& value, const std::string& name, Card& into) {
-  const json& record = object(value, name);
-  read(record, "repetitions", into.repetitions);
-  read(record, "easiness", into.easiness);
-  read(record, "interval", into.interval);
-  read(record, "due", into.due);
+  for_each_field(into, [&](const char* field_name, auto& field_value) {
+    if (const json* found = field(record, field_name)) take(*found, field_name, field_value);
+  });
 }
 
 json parse(const std::string& text) {
@@ -166,13 +198,7 @@ State parse_state(const std::string& text) {
   const json file = parse(text);
   check_version(file, our_version);
   State state;
-  read(file, "current", state.current);
-  read(file, "lessons", state.lessons);
-  read(file, "interviews", state.interviews);
-  read(file, "cards", state.cards);
-  std::vector<Day> days;
-  read(file, "days", days);
-  for (const Day day : days) state.days.insert(day_text(day));
+  take(file, "the whole file", state);
   return state;
 }
 
@@ -181,7 +207,7 @@ State parse_progress(const std::string& text, const std::string& when) {
   const json file = parse(text);
   check_version(file, 1);
   std::vector<std::string> passed;
-  read(file, "passed", passed);
+  if (const json* names = field(file, "passed")) take(*names, "passed", passed);
   State state;
   for (const std::string& lesson : passed) {
     state.lessons[lesson].first_passed = when;
@@ -194,8 +220,6 @@ std::string text_of(const fs::path& file) {
   if (!fs::is_regular_file(file)) throw Damaged("it is not a file");
   return lesson::read_file(file);
 }
-
-std::string time_text(std::time_t time) { return local_time(time, "%Y-%m-%dT%H:%M:%S%z"); }
 
 /// The file that the state is in: state.json, or what an older course left, or none.
 fs::path find_source(const fs::path& folder) {
@@ -216,41 +240,10 @@ State read_state(const fs::path& source) {
 
 // --------------------------------------------------------------------------------------------------- writing
 
-json to_json(const LessonRecord& record) {
-  return {{"first_passed", record.first_passed},
-          {"passing", record.passing},
-          {"passed_text", record.passed_text},
-          {"checks", record.checks},
-          {"hint_level", record.hint_level},
-          {"mistakes", record.mistakes},
-          {"named", record.named}};
-}
-
-json to_json(const InterviewRecord& record) {
-  return {{"when", record.when},     {"lesson", record.lesson}, {"minutes", record.minutes},  {"limit", record.limit},
-          {"checks", record.checks}, {"passed", record.passed}, {"mistakes", record.mistakes}};
-}
-
-json to_json(const Card& card) {
-  return {{"repetitions", card.repetitions},
-          {"easiness", card.easiness},
-          {"interval", card.interval},
-          {"due", day_text(card.due)}};
-}
-
-template <typename T>
-json to_json(const std::map<std::string, T>& records) {
-  json all = json::object();
-  for (const auto& [name, record] : records) all[name] = to_json(record);
-  return all;
-}
-
 std::string to_text(const State& state) {
-  json interviews = json::array();
-  for (const auto& record : state.interviews) interviews.push_back(to_json(record));
-  const json file = {{"version", our_version},   {"current", state.current},      {"lessons", to_json(state.lessons)},
-                     {"interviews", interviews}, {"cards", to_json(state.cards)}, {"days", state.days}};
-  // bytes that are no UTF-8 are replaced: a strange file name is no reason to remember nothing
+  json file = state;
+  file["version"] = our_version;
+  // bytes that are not valid UTF-8 are replaced: a strange file name is no reason to remember nothing
   return file.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -259,10 +252,10 @@ std::string to_text(const State& state) {
 /// @return 0, or -1 and errno
 int lock_soon(int file) {
   constexpr int longest_ms = 10'000;
-  constexpr int look_again_ms = 10;
-  for (int waited = 0; flock(file, LOCK_EX | LOCK_NB) != 0; waited += look_again_ms) {
+  constexpr int retry_ms = 10;
+  for (int waited = 0; flock(file, LOCK_EX | LOCK_NB) != 0; waited += retry_ms) {
     if (errno != EINTR && (errno != EWOULDBLOCK || waited >= longest_ms)) return -1;
-    poll(nullptr, 0, look_again_ms);
+    poll(nullptr, 0, retry_ms);
   }
   return 0;
 }
@@ -297,32 +290,35 @@ fs::path free_name(const fs::path& wanted) {
   return name;
 }
 
-/// The newest state. What is no state is kept aside and told. Call it under the lock.
-State read_or_keep_aside(const fs::path& folder, std::ostream& told) {
+/// The newest state. What is not a state is kept aside and reported. Call it under the lock.
+State read_or_keep_aside(const fs::path& folder, std::ostream& err) {
   for (;;) {
     const fs::path source = find_source(folder);
     try {
       return read_state(source);
     } catch (const Unusable& reason) {
-      const fs::path aside = free_name(source.string() + "." + reason.word + "-" + time_for_a_name(std::time(nullptr)));
+      const fs::path aside = free_name(source.string() + "." + reason.word + "-" + now_for_a_name());
       std::error_code failed;
       fs::rename(source, aside, failed);
       if (failed) {
         throw std::runtime_error("cannot be understood (" + std::string(reason.what()) +
                                  ") and cannot be renamed: " + failed.message());
       }
-      told << "Your progress in " << source.string() << " cannot be understood: " << reason.what() << ".\n"
-           << "It is kept as " << aside.string() << ", and lessons count as not passed until you check them again. "
-           << reason.way_back << "\n";
+      err << "Your progress in " << source.string() << " cannot be understood: " << reason.what() << ".\n"
+          << "It is kept as " << aside.string() << ", and lessons count as not passed until you check them again. "
+          << reason.way_back << "\n";
     }
   }
 }
 
 }  // namespace
 
-std::string now_text() { return time_text(std::time(nullptr)); }
+LessonRecord State::record_of(const std::string& lesson) const {
+  const auto known = lessons.find(lesson);
+  return known == lessons.end() ? LessonRecord{} : known->second;
+}
 
-Store::Store(const fs::path& root, std::ostream& told) : folder_(root / ".learn"), told_(told) { refresh(); }
+Store::Store(const fs::path& root, std::ostream& err) : folder_(root / ".learn"), err_(err) { refresh(); }
 
 void Store::refresh() {
   if (in_memory_) return;
@@ -336,7 +332,7 @@ void Store::refresh() {
   }
   try {
     const Lock lock(folder_);
-    state_ = read_or_keep_aside(folder_, told_);
+    state_ = read_or_keep_aside(folder_, err_);
   } catch (const std::exception& error) {
     go_on_in_memory(error.what());
   }
@@ -355,7 +351,7 @@ void Store::update(const std::function<void(State&)>& change, bool worked) {
   };
   unless_in_memory([&] {
     lock.emplace(folder_);
-    newest = read_or_keep_aside(folder_, told_);
+    newest = read_or_keep_aside(folder_, err_);
   });
   change(newest);
   if (worked) newest.days.insert(day_text(today()));
@@ -365,9 +361,8 @@ void Store::update(const std::function<void(State&)>& change, bool worked) {
 
 void Store::go_on_in_memory(const std::string& reason) {
   in_memory_ = true;
-  told_ << "Your progress cannot be kept: " << reason
-        << ".\nWork goes on, but this is forgotten when the command ends; "
-        << "make " << folder_.string() << " a folder that you can read and write.\n";
+  err_ << "Your progress cannot be kept: " << reason << ".\nWork goes on, but this is forgotten when the command ends; "
+       << "make " << folder_.string() << " a folder that you can read and write.\n";
 }
 
 }  // namespace attn::learn

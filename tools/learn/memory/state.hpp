@@ -41,10 +41,10 @@ struct State {
   std::vector<InterviewRecord> interviews;  ///< oldest first
   std::map<std::string, Card> cards;        ///< "NN_name" to redo from blank, "NN_name: question" to answer
   std::set<std::string> days;               ///< on which something was checked, interviewed or reviewed
-};
 
-/// Now, in local time: "2026-11-21T15:04:05+0100".
-std::string now_text();
+  /// What is known of a lesson; the defaults where that is nothing.
+  LessonRecord record_of(const std::string& lesson) const;
+};
 
 /// Keeps the state in `.learn/state.json`: readable JSON, written to a temporary file, synced and renamed, so that a
 /// power cut or kill -9 at any moment loses at most the change that was being written.
@@ -52,11 +52,11 @@ std::string now_text();
 /// Several tools may run at once: every change is made to the newest state, under a lock.
 ///
 /// A state that cannot be understood (damaged, cut off, of a newer version) is kept beside it under a name that says
-/// why, told on `told`, and work goes on with an empty one. Where nothing can be written, that is told once, and work
-/// goes on in memory.
+/// why, which is reported on `err`, and work goes on with an empty one. Where nothing can be written, that is reported
+/// once, and work goes on in memory.
 class Store {
  public:
-  Store(const std::filesystem::path& root, std::ostream& told);
+  Store(const std::filesystem::path& root, std::ostream& err);
 
   /// As last read or written.
   const State& state() const { return state_; }
@@ -72,7 +72,7 @@ class Store {
   void go_on_in_memory(const std::string& reason);
 
   std::filesystem::path folder_;
-  std::ostream& told_;
+  std::ostream& err_;
   bool in_memory_ = false;
   State state_;
 };

@@ -1,20 +1,18 @@
-#include "learn/screens/interview.hpp"
-
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <cstdio>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <set>
-#include <sstream>
 
 #include "learn/commands/commands.hpp"
 #include "learn/machine/checking.hpp"
-#include "learn/machine/editor.hpp"
 #include "learn/memory/answers.hpp"
 #include "learn/memory/history.hpp"
+#include "learn/memory/record.hpp"
+#include "learn/screens/screen.hpp"
+#include "learn/screens/screens.hpp"
+#include "learn/screens/views.hpp"
 #include "lesson/text.hpp"
 
 namespace attn::learn {
@@ -22,92 +20,29 @@ namespace attn::learn {
 namespace fs = std::filesystem;
 using lesson::Lesson;
 using std::chrono::steady_clock;
-using Lines = std::vector<std::string>;
 
 namespace {
 
-constexpr std::chrono::milliseconds tick{200};
 constexpr std::size_t follow_ups = 3;
 
-/// A stub without the comments that tell what to do: the interviewer said it.
-std::string blank(const std::string& stub) {
-  std::string kept;
-  bool in_todo = false;
-  for (const auto& line : lines_of(stub)) {
-    const auto text = line.find_first_not_of(' ');
-    const bool comment = text != std::string::npos && line.compare(text, 2, "//") == 0;
-    in_todo = comment && (in_todo || line.compare(text, 8, "// TODO(") == 0);
-    if (!in_todo) kept += line + "\n";
-  }
-  return kept;
-}
-
-/// The blank page: the stubs, in the scratch folder. What stood there and was no stub is kept.
-Lesson blank_page(const Lesson& lesson) {
-  Lesson scratch = lesson;
-  scratch.work_folder = ".learn/interview";
-  std::vector<std::string> written;
-  for (const auto& page : given_files(scratch)) {
-    const fs::path file = lesson.root / page;
-    if (!fs::exists(file) || lesson::read_file(file) != blank(lesson::read_file(lesson.stub_of(page))))
-      written.push_back(page);
-  }
-  keep_copy(lesson.root, written, "interview", lesson.number());
-  for (const auto& page : written) {
-    fs::create_directories((lesson.root / page).parent_path());
-    replace_file(lesson.root / page, blank(lesson::read_file(lesson.stub_of(page))));
-  }
-  return scratch;
-}
-
-class Interview {
+class Interview : public Screen {
  public:
   Interview(Course& course, const Lesson& lesson, double minutes, bool plain)
-      : course_(course), terminal_(plain), lesson_(blank_page(lesson)), brief_(lesson.interview()), limit_(minutes) {
-    course_.style = terminal_.style();
-    before_ = interviews_of(course_.store.state(), lesson_.name);
+      : Screen(course, plain), lesson_(blank_page(lesson)), brief_(lesson.interview()) {
+    before_ = interviews_of(course.store.state(), lesson_.name);
+    record_.lesson = lesson_.name;
+    record_.limit = minutes;
     choose_follow_ups();
-    ahead_ = std::make_unique<Judgement>(lesson_);
+    prebuild_ = std::make_unique<Judgement>(lesson_);
     begin_ = steady_clock::now();
   }
 
-  /// @return whether it was passed
-  bool run() {
-    bool news = true;
-    while (stage_ != Stage::over) {
-      if (news || (judgement_ && !terminal_.style().plain)) draw();
-      if (stage_ == Stage::working) terminal_.show_in_corner(clock());
-      const Key pressed = terminal_.wait(tick, {judgement_ ? judgement_->wake_fd() : -1});
-      news = pressed != keys::none;
-      try {
-        if (pressed == keys::suspend) {
-          suspend();
-        } else if (news && pressed != keys::redraw) {
-          press(pressed);
-        }
-        news = look() || news;
-      } catch (const std::exception& error) {
-        note_ = error.what();
-        news = true;
-      }
-    }
-    return record_.passed;
-  }
+  bool passed() const { return record_.passed; }
 
  private:
-  enum class Stage { working, giving_up, result, over };
-
   // ---------------------------------------------------------------------------------------------- what happens
 
   double minutes() const { return std::chrono::duration<double, std::ratio<60>>(steady_clock::now() - begin_).count(); }
-
-  std::string clock() const {
-    const double left = limit_ - minutes();
-    const int seconds = static_cast<int>(std::abs(left) * 60);
-    char text[32];
-    std::snprintf(text, sizeof text, "%d:%02d", seconds / 60, seconds % 60);
-    return std::string(text) + (left < 0 ? " over" : " left");
-  }
 
   void choose_follow_ups() {
     questions_ = lesson_.questions();
@@ -117,13 +52,13 @@ class Interview {
     questions_.resize(std::min(follow_ups, questions_.size()));
   }
 
-  bool look() {
-    if (stage_ == Stage::working && !told_over_ && minutes() > limit_) {
-      told_over_ = true;
+  bool advance() override {
+    if (!is_over_ && !noted_late_ && minutes() > record_.limit) {
+      noted_late_ = true;
       note_ = "The time is over. Go on if you like: it counts as late.";
       return true;
     }
-    if (ahead_ && ahead_->advance()) ahead_.reset();
+    if (prebuild_ && prebuild_->advance()) prebuild_.reset();
     if (!judgement_ || !judgement_->advance()) return false;
     verdict_ = judgement_->verdict();
     judgement_.reset();
@@ -133,192 +68,126 @@ class Interview {
     return true;
   }
 
-  void suspend() {
-    if (judgement_) judgement_->pause();
-    if (ahead_) ahead_->pause();
-    terminal_.suspend();
-    if (judgement_) judgement_->resume();
-    if (ahead_) ahead_->resume();
-  }
+  std::vector<Job*> jobs() override { return {judgement_.get(), prebuild_.get()}; }
 
   void check() {
-    ++checks_;
+    if (judgement_) return;
+    ++record_.checks;
     handed_in_ = minutes();
-    ahead_.reset();
-    first_line_ = 0;
+    prebuild_.reset();
+    turn_page();
     showing_task_ = false;
     judgement_ = std::make_unique<Judgement>(lesson_);
   }
 
-  /// Ends it, as passed or not, and notes it down.
+  /// Ends it, as passed or not, and records it.
   void finish() {
-    stage_ = Stage::result;
-    first_line_ = 0;
+    is_over_ = true;
+    judgement_.reset();
+    turn_page();
     record_.when = now_text();
-    record_.lesson = lesson_.name;
     record_.passed = verdict_ && verdict_->kind == Verdict::Kind::passed;
     record_.minutes = record_.passed ? handed_in_ : minutes();
-    record_.limit = limit_;
-    record_.checks = checks_;
     record_.mistakes.assign(mistakes_.begin(), mistakes_.end());
     const double share = verdict_ && verdict_->total() > 0 ? 1.0 * verdict_->passed() / verdict_->total() : 0;
-    const int grade = grade_of(record_, share);
-    course_.store.update(
-        [&](State& state) {
-          state.interviews.push_back(record_);
-          for (const auto& id : record_.mistakes) ++state.lessons[lesson_.name].mistakes[id];
-          Card& card = state.cards[lesson_.name];
-          if (card.due <= today() || grade < known_from) card = reviewed(card, grade, today());  // early is no news
-          Card fresh;
-          fresh.due = today() + 1;
-          for (const auto& question : lesson_.questions()) {
-            state.cards.try_emplace(lesson_.name + ": " + question.text, fresh);
-          }
-        },
-        true);
+    record(course_.store, lesson_, record_, share);
   }
 
   // ------------------------------------------------------------------------------------------------------- keys
 
-  void press(Key pressed) {
-    note_.clear();
-    if (pressed == keys::closed) stage_ = Stage::over;
-    if (pressed == keys::ctrl_c) return interrupt();
-    if (const auto line = terminal_.scrolled(pressed, first_line_)) {
-      first_line_ = *line;
-      return;
+  bool press(Key key) override {
+    if (is_over_) return press_when_over(key);
+    switch (key) {
+      case 'c': check(); return true;
+      case 't': toggle_task(); return true;
+      case 'e': edit(lesson_); return true;
+      case 'q': ask("Hand it in as it is? It counts as not passed.", [this] { finish(); }); return true;
+      default: return false;
     }
-    if (stage_ == Stage::giving_up) return decide(pressed);
-    if (stage_ == Stage::result) return press_after(pressed);
-    switch (pressed) {
-      case 'c': return judgement_ ? void() : check();
-      case 't': return turn_over();
-      case 'e': return edit();
-      case 'q': stage_ = Stage::giving_up; return;
-      default: return;
+  }
+
+  bool press_when_over(Key key) {
+    switch (key) {
+      case 'a': answered_ = true; return true;
+      case 'd': toggle_comparison(); return true;
+      case 'n': ask_next(); return true;
+      case 'q': close(); return true;
+      default: return false;
     }
   }
 
   /// From the verdict to the task, and back.
-  void turn_over() {
+  void toggle_task() {
     showing_task_ = verdict_ && !showing_task_;
-    first_line_ = 0;
+    turn_page();
   }
 
-  void interrupt() {
-    if (!judgement_) {
-      note_ = stage_ == Stage::result ? "Nothing is running. q quits." : "Nothing is running. q hands in.";
-      return;
-    }
-    judgement_->stop();
+  void toggle_comparison() {
+    comparing_ = !comparing_;
+    turn_page();
+  }
+
+  void ask_next() {
+    if (asked_ + 1 >= questions_.size()) return;
+    ++asked_;
+    answered_ = false;
+  }
+
+  void interrupt() override {
+    note_ = judgement_ ? "The check was stopped."
+            : is_over_ ? "Nothing is running. q quits."
+                       : "Nothing is running. q hands in.";
     judgement_.reset();
-    note_ = "The check was stopped.";
-  }
-
-  void decide(Key pressed) {
-    stage_ = Stage::working;
-    if (pressed != 'y') return;
-    judgement_.reset();
-    finish();
-  }
-
-  void press_after(Key pressed) {
-    if (pressed == 'q') stage_ = Stage::over;
-    if (pressed == 'a') answered_ = true;
-    if (pressed == 'd') comparing_ = !comparing_;
-    if (pressed == 'd') first_line_ = 0;
-    if (pressed == 'n' && asked_ + 1 < questions_.size()) {
-      ++asked_;
-      answered_ = false;
-    }
-  }
-
-  void edit() {
-    const auto command = editor_command(lesson_);
-    if (command.empty()) {
-      note_ = "No editor is set. For example: export EDITOR=nano";
-    } else if (terminal_.lend(command, course_.root.string()) == 127) {
-      note_ = "The editor in $EDITOR could not be started.";
-    }
   }
 
   // -------------------------------------------------------------------------------------------------- the screen
 
-  void draw() { first_line_ = terminal_.show(header(), body(), footer(), first_line_); }
+  bool is_moving() const override { return judgement_ && !plain(); }
 
-  Lines header() const {
-    const std::string checks = counted(checks_, "check") + " used";
-    const bool told = terminal_.style().plain && stage_ == Stage::working;  // otherwise it is in the corner
-    return {"Interview: " + lesson_.title(), checks + (told ? ", " + clock() : ""), ""};
+  std::string clock() const { return clock_text(record_.limit - minutes()); }
+
+  std::string corner() const override { return is_over_ ? "" : clock(); }
+
+  Lines header() const override {
+    const std::string checks = counted(record_.checks, "check") + " used";
+    const bool has_corner = !plain();  // where the clock is
+    return {"Interview: " + lesson_.title(), checks + (has_corner || is_over_ ? "" : ", " + clock()), ""};
   }
 
-  Lines body() const {
-    if (stage_ == Stage::giving_up)
-      return {"Hand it in as it is? It counts as not passed.", "", "y yes   any other key no"};
-    if (stage_ == Stage::result) {
-      return comparing_ ? beside_the_reference(lesson_, terminal_.columns()) : result_lines();
-    }
-    if (judgement_) return {terminal_.style().plain ? "checking ..." : judgement_->doing() + " ..."};
+  Lines body() const override {
+    if (is_over_) return comparing_ ? beside_the_reference(lesson_, terminal_.columns()) : result();
+    if (judgement_) return {plain() ? "checking ..." : judgement_->doing() + " ..."};
     return verdict_ && !showing_task_ ? lines_of(verdict_->text) : paragraphs_of(brief_.text);
   }
 
-  Lines result_lines() const {
-    Lines lines = {result_sentence(), best_sentence()};
+  Lines result() const {
+    std::vector<std::string> mistakes;
     for (const auto& mistake : lesson_.mistakes()) {
-      if (mistakes_.count(mistake.id) != 0) lines.push_back("mistake  " + mistake.says);
+      if (mistakes_.count(mistake.id) != 0) mistakes.push_back(mistake.says);
     }
-    if (questions_.empty()) return lines;
-    lines.insert(lines.end(), {"",
-                               "Follow-up question " + std::to_string(asked_ + 1) + " of " +
-                                   std::to_string(questions_.size()) + ". Say your answer aloud.",
-                               "", questions_[asked_].text});
-    if (!answered_) return lines;
-    lines.emplace_back();
-    for (const auto& line : paragraphs_of(questions_[asked_].answer)) lines.push_back(line);
+    Lines lines = result_lines(record_, before_, mistakes);
+    const Lines follow_up = follow_up_lines(questions_, asked_, answered_);
+    lines.insert(lines.end(), follow_up.begin(), follow_up.end());
     return lines;
   }
 
-  std::string result_sentence() const {
-    std::ostringstream time;
-    time << minutes_text(record_.minutes) << " of " << limit_;
-    const std::string checks = counted(record_.checks, "check") + " used";
-    if (!record_.passed) return "Not passed: " + time.str() + ", " + checks;
-    return (record_.minutes > limit_ ? "Passed, late: " : "Passed: ") + time.str() + ", " + checks;
-  }
-
-  std::string best_sentence() const {
-    const std::string tried = counted(before_.attempts + 1, "attempt") + " so far";
-    const bool better = before_.passed == 0 || record_.minutes < before_.best_minutes;
-    if (record_.passed && better) return "A personal best. " + tried + ".";
-    if (before_.passed == 0) return tried + "; none passed yet.";
-    return "Your best: " + minutes_text(before_.best_minutes) + ", on " + before_.best_on + ". " + tried + ".";
-  }
-
-  Lines footer() const {
+  Lines footer() const override {
     Lines lines = {""};
     for (const auto& file : lesson_.stub_files()) lines.push_back("write  " + file);
     if (!note_.empty()) lines.push_back(note_);
-    if (stage_ == Stage::result) {
-      lines.emplace_back("a answer  n next question  d the reference beside yours  q quit");
-    } else {
-      const std::string turn = showing_task_ ? "t the last check" : verdict_ ? "t the task again" : "";
-      lines.push_back("c check (it counts)  " + turn + (turn.empty() ? "" : "  ") + "e edit  q hand in");
-    }
+    const std::string toggle = showing_task_ ? "t the last check  " : verdict_ ? "t the task again  " : "";
+    lines.push_back(is_over_ ? "a answer  n next question  d the reference beside yours  q quit"
+                             : "c check (it counts)  " + toggle + "e edit  q hand in");
     return lines;
   }
 
-  Course& course_;
-  Terminal terminal_;
   Lesson lesson_;
   lesson::InterviewBrief brief_;
-  double limit_;
   steady_clock::time_point begin_;
-  Stage stage_ = Stage::working;
-  std::unique_ptr<Judgement> ahead_;  ///< builds while the task is being read, so that the first check is quick
+  std::unique_ptr<Judgement> prebuild_;  ///< builds while the task is being read, so that the first check is quick
   std::unique_ptr<Judgement> judgement_;
   std::optional<Verdict> verdict_;
-  int checks_ = 0;
-  double handed_in_ = 0;  ///< minutes, when the last check was asked for: building and checking take nobody's time
+  double handed_in_ = 0;  ///< minutes, when the last check was asked for: building and checking are not counted
   std::set<std::string> mistakes_;
   Tries before_;
   InterviewRecord record_;
@@ -327,9 +196,8 @@ class Interview {
   bool answered_ = false;
   bool comparing_ = false;
   bool showing_task_ = false;
-  bool told_over_ = false;
-  int first_line_ = 0;
-  std::string note_;
+  bool noted_late_ = false;
+  bool is_over_ = false;
 };
 
 /// Which lesson to be asked about, when none was named.
@@ -360,7 +228,8 @@ int interview(Course& course, const std::string& name, std::optional<double> min
     return exit_not_judged;
   }
   Interview session(course, lesson, minutes.value_or(lesson.interview().minutes), plain);
-  return session.run() ? exit_passed : exit_failed;
+  session.run();
+  return session.passed() ? exit_passed : exit_failed;
 }
 
 }  // namespace attn::learn

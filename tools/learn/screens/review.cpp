@@ -1,20 +1,16 @@
-#include "learn/screens/review.hpp"
-
-#include <algorithm>
-#include <chrono>
 #include <deque>
-#include <iostream>
 #include <optional>
 
 #include "learn/commands/commands.hpp"
 #include "learn/memory/history.hpp"
-#include "learn/screens/interview.hpp"
+#include "learn/screens/screen.hpp"
+#include "learn/screens/screens.hpp"
+#include "learn/screens/views.hpp"
 #include "lesson/text.hpp"
 
 namespace attn::learn {
 
 using lesson::Lesson;
-using Lines = std::vector<std::string>;
 
 namespace {
 
@@ -67,81 +63,87 @@ std::string still_due(const Course& course) {
 }
 
 /// One question after the other, until none is left or the learner quits.
-class Review {
+class Review : public Screen {
  public:
-  Review(Course& course, bool plain) : course_(course), plain_(plain), items_(due_items(course)) {}
+  Review(Course& course, bool asked_plain)
+      : Screen(course, asked_plain), asked_plain_(asked_plain), items_(due_items(course)) {}
 
-  void run() {
-    terminal_.emplace(plain_);
-    while (!items_.empty() && !quit_) {
-      const Item item = items_.front();
-      items_.pop_front();
-      item.question ? ask(item) : offer(item);
-    }
-    terminal_.reset();
-  }
-
-  int answered() const { return answered_; }
+  int count() const { return reviewed_; }
 
  private:
-  /// Shows something and waits for one of these keys.
-  char choose(const Lines& body, const std::string& keys, const std::string& allowed) {
-    const Lines header = {"Review: " + counted(static_cast<int>(items_.size()) + 1, "item") + " to go", ""};
-    int first_line = 0;
-    while (true) {
-      first_line = terminal_->show(header, body, {"", keys}, first_line);
-      const Key pressed = terminal_->wait(std::chrono::hours(1));
-      if (pressed == keys::suspend) terminal_->suspend();
-      first_line = terminal_->scrolled(pressed, first_line).value_or(first_line);
-      if (pressed == keys::closed || pressed == keys::ctrl_c || pressed == 'q') {
-        quit_ = true;
-        return 'q';
-      }
-      for (const char one : allowed) {
-        if (pressed == one) return one;
-      }
+  bool press(Key key) override {
+    const bool is_question = items_.front().question.has_value();
+    if (key == 'q') {
+      close();
+    } else if (is_question && !answered_ && key == 'a') {
+      answered_ = true;
+      turn_page();
+    } else if (is_question && answered_ && key >= '0' && key <= '5') {
+      grade(key - '0');
+    } else if (!is_question && key == 'y') {
+      redo();
+    } else if (!is_question && key == 'n') {
+      next();
+    } else {
+      return false;
     }
+    return true;
   }
 
-  void ask(const Item& item) {
-    Lines body = {item.lesson.title(), "", item.question->text, "", "Say your answer aloud."};
-    if (choose(body, "a answer  q quit", "a") == 'q') return;
-    body.pop_back();
-    for (const auto& line : paragraphs_of(item.question->answer)) body.push_back(line);
-    body.insert(body.end(),
-                {"", "How was yours?", "5 perfect   4 right, after some thought   3 right, with great effort",
-                 "2 wrong, but I knew it when I saw it   1 wrong, it rang a bell   0 no idea"});
-    const char grade = choose(body, "0 to 5 grade  q quit", "012345");
-    if (grade != 'q') note(item, grade - '0');
+  void interrupt() override { close(); }
+
+  void next() {
+    items_.pop_front();
+    answered_ = false;
+    turn_page();
+    if (items_.empty()) close();
   }
 
-  void note(Item item, int grade) {
+  void grade(int grade) {
+    Item item = items_.front();
     if (!item.again) {
-      ++answered_;
+      ++reviewed_;
       course_.store.update(
           [&](State& state) { state.cards[item.card] = reviewed(state.cards[item.card], grade, today()); }, true);
     }
     item.again = true;
     if (again_today(grade)) items_.push_back(item);
+    next();
   }
 
-  void offer(const Item& item) {
-    const auto minutes = std::to_string(item.lesson.interview().minutes);
-    const Lines body = {item.lesson.title() + ": " + item.lesson.subject(), "",
-                        "Write it once more from blank, as an interview of " + minutes + " minutes."};
-    if (choose(body, "y begin  n not today  q quit", "yn") != 'y') return;
-    terminal_.reset();
-    interview(course_, item.lesson.name, {}, plain_);  // it notes the grade itself
-    terminal_.emplace(plain_);
-    ++answered_;
+  void redo() {
+    const std::string lesson = items_.front().lesson.name;
+    terminal_.lend([&] { interview(course_, lesson, {}, asked_plain_); });  // it records the grade itself
+    ++reviewed_;
+    next();
   }
 
-  Course& course_;
-  bool plain_;
-  std::optional<Terminal> terminal_;  ///< none while an interview has its own
-  std::deque<Item> items_;
-  int answered_ = 0;
-  bool quit_ = false;
+  Lines header() const override {
+    return {"Review: " + counted(static_cast<int>(items_.size()), "item") + " to go", ""};
+  }
+
+  Lines body() const override {
+    const Item& item = items_.front();
+    if (item.question) return review_lines(item.lesson.title(), *item.question, answered_);
+    return {item.lesson.title() + ": " + item.lesson.subject(), "",
+            "Write it once more from blank, as an interview of " + std::to_string(item.lesson.interview().minutes) +
+                " minutes."};
+  }
+
+  Lines footer() const override {
+    Lines lines = {""};
+    if (!note_.empty()) lines.push_back(note_);
+    const bool is_question = items_.front().question.has_value();
+    lines.emplace_back(!is_question ? "y begin  n not today  q quit"
+                       : answered_  ? "0 to 5 grade  q quit"
+                                    : "a answer  q quit");
+    return lines;
+  }
+
+  bool asked_plain_;
+  std::deque<Item> items_;  ///< the one that is shown first
+  bool answered_ = false;   ///< its answer is shown
+  int reviewed_ = 0;
 };
 
 }  // namespace
@@ -149,20 +151,20 @@ class Review {
 int review(Course& course, bool plain) {
   const auto items = due_items(course);
   if (items.empty()) {
-    std::cout << course.style(still_due(course)) << "\n";
+    course.print(still_due(course));
     return exit_passed;
   }
   if (!Terminal::available()) {
-    std::cout << course.style(still_due(course)) << "\n";
+    course.print(still_due(course));
     for (const auto& item : items) {
       const std::string what = item.question ? item.question->text : "write it from blank";
-      std::cout << course.style("  " + item.lesson.title() + ": " + what) << "\n";
+      course.print("  " + item.lesson.title() + ": " + what);
     }
     return exit_passed;
   }
   Review session(course, plain);
   session.run();
-  std::cout << course.style("Reviewed " + counted(session.answered(), "item") + ". " + still_due(course)) << "\n";
+  course.print("Reviewed " + counted(session.count(), "item") + ". " + still_due(course));
   return exit_passed;
 }
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -10,10 +9,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 
+#include "learn/machine/machine.hpp"
 #include "lesson/text.hpp"
 
 namespace attn::learn {
@@ -67,11 +66,6 @@ void handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);  // without SA_RESTART: poll() returns
 }
 
-bool is_set(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value != nullptr && *value != '\0';
-}
-
 bool begins_with(const std::string& text, const char* beginning) { return text.rfind(beginning, 0) == 0; }
 
 /// The colour of a line, also of the rows it is broken into; nullptr for the usual one. It only repeats what the words
@@ -89,32 +83,6 @@ std::string painted(const char* colour, const std::string& row) {
   return colour == nullptr || row.empty() ? row : colour + row + usual;
 }
 
-int width_of_terminal() {
-  winsize size{};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-/// A row of the screen.
-struct Row {
-  std::string text;
-  const char* colour = nullptr;
-};
-
-/// The lines that there is room for, from line `first` on if there are enough, and how many follow.
-/// @return the line that is first now
-std::size_t cut_to(std::size_t room, std::size_t first, int columns, std::vector<Row>& lines) {
-  const std::size_t begin = lines.size() > room ? std::min(first, lines.size() - room) : 0;
-  lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(begin));
-  if (lines.size() > room) {
-    const auto hidden = lines.size() - room + 1;
-    lines.resize(room - 1);
-    const std::string how_many = "... " + counted(static_cast<int>(hidden), "more line") + " (arrow down)";
-    lines.push_back({wrapped(how_many, columns).front()});
-  }
-  lines.resize(room);
-  return begin;
-}
-
 std::string spelled(const Style& style, const std::string& text) {
   return style.ascii ? in_ascii(text) : style.words ? in_words(text) : text;
 }
@@ -123,18 +91,19 @@ std::string spelled(const Style& style, const std::string& text) {
 
 Style Style::of_output(bool asked_plain) {
   Style style;
-  const char* terminal = std::getenv("TERM");
-  const bool dumb = terminal != nullptr && std::strcmp(terminal, "dumb") == 0;
-  style.words = asked_plain || is_set("NO_COLOR");
-  style.plain = style.words || dumb || isatty(STDOUT_FILENO) == 0;
+  style.words = asked_plain || !environment("NO_COLOR").empty();
+  style.plain = style.words || environment("TERM") == "dumb" || isatty(STDOUT_FILENO) == 0;
   for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    if (!is_set(variable)) continue;
-    const std::string locale = std::getenv(variable);
+    const std::string locale = environment(variable);
+    if (locale.empty()) continue;
     const auto says = [&](const char* part) { return locale.find(part) != std::string::npos; };
     style.ascii = !says("UTF-8") && !says("utf-8") && !says("utf8") && !says("UTF8");
     break;
   }
-  if (isatty(STDOUT_FILENO) != 0) style.columns = width_of_terminal();
+  if (isatty(STDOUT_FILENO) != 0) {
+    const int columns = terminal_size().columns;
+    style.columns = columns > 0 ? columns : 80;
+  }
   return style;
 }
 
@@ -166,10 +135,9 @@ Terminal::~Terminal() { give_back(); }
 bool Terminal::available() { return isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0; }
 
 void Terminal::measure() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return;
-  if (size.ws_row > 0) rows_ = size.ws_row;
-  if (size.ws_col > 0) style_.columns = size.ws_col;
+  const TerminalSize size = terminal_size();
+  if (size.rows > 0) rows_ = size.rows;
+  if (size.columns > 0) style_.columns = size.columns;
 }
 
 void Terminal::set_mode() const {
@@ -206,29 +174,39 @@ void Terminal::write(const std::string& text) const {
 }
 
 Key Terminal::wait(std::chrono::milliseconds most, const std::vector<int>& fds) {
-  if (pending_.empty()) {
-    std::vector<pollfd> waiting = {{STDIN_FILENO, POLLIN, 0}};
-    for (const int fd : fds) waiting.push_back({fd, POLLIN, 0});
-    const int ready = poll(waiting.data(), waiting.size(), static_cast<int>(most.count()));
-    if (to_suspend != 0) return keys::suspend;
-    if (to_redraw != 0) {
-      if (continued != 0) set_mode();  // a shell may have had the terminal meanwhile
-      to_redraw = continued = 0;
-      measure();
-      last_.clear();
-      return keys::redraw;
-    }
-    if (ready <= 0 || waiting[0].revents == 0) return keys::none;
-    char bytes[64];
-    ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
-    if (n < 0 && errno == EINTR) return keys::none;
-    if (n <= 0) return keys::closed;
-    pending_.assign(bytes, static_cast<std::size_t>(n));
-    if (pending_ == "\x1b" && poll(waiting.data(), 1, rest_of_a_key_ms) > 0) {
-      n = read(STDIN_FILENO, bytes, sizeof bytes);
-      pending_.append(bytes, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-    }
+  if (!pending_.empty()) return next_key();
+  std::vector<pollfd> waiting = {{STDIN_FILENO, POLLIN, 0}};
+  for (const int fd : fds) waiting.push_back({fd, POLLIN, 0});
+  const int ready = poll(waiting.data(), waiting.size(), static_cast<int>(most.count()));
+  if (to_suspend != 0) return keys::suspend;
+  if (to_redraw != 0) {
+    if (continued != 0) set_mode();  // a shell may have had the terminal meanwhile
+    to_redraw = continued = 0;
+    measure();
+    last_.clear();
+    return keys::redraw;
   }
+  if (ready <= 0 || waiting[0].revents == 0) return keys::none;
+  if (!read_keys()) return keys::closed;
+  return pending_.empty() ? keys::none : next_key();
+}
+
+/// @return false when there will be no more keys
+bool Terminal::read_keys() {
+  char bytes[64];
+  ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+  if (n < 0 && errno == EINTR) return true;
+  if (n <= 0) return false;
+  pending_.assign(bytes, static_cast<std::size_t>(n));
+  pollfd more{STDIN_FILENO, POLLIN, 0};
+  if (pending_ == "\x1b" && poll(&more, 1, rest_of_a_key_ms) > 0) {
+    n = read(STDIN_FILENO, bytes, sizeof bytes);
+    pending_.append(bytes, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+  }
+  return true;
+}
+
+Key Terminal::next_key() {
   static const std::pair<const char*, Key> sequences[] = {
       {"\x1b[A", keys::up},       {"\x1bOA", keys::up},         {"\x1b[B", keys::down}, {"\x1bOB", keys::down},
       {"\x1b[5~", keys::page_up}, {"\x1b[6~", keys::page_down}, {"\x1b[H", keys::home}, {"\x1bOH", keys::home},
@@ -274,46 +252,57 @@ std::optional<int> Terminal::scrolled(Key pressed, int first) const {
   }
 }
 
-int Terminal::show(const std::vector<std::string>& header, const std::vector<std::string>& body,
-                   const std::vector<std::string>& footer, int first) {
-  const auto fitted = [this](const std::vector<std::string>& part) {
-    std::vector<Row> rows;
-    for (const auto& line : part) {
-      const std::string text = spelled(style_, line);
-      const char* const colour = colour_of(text);
-      if (text.empty()) rows.push_back({""});
-      for (const auto& row : wrapped(text, columns())) rows.push_back({row, colour});
-    }
-    return rows;
-  };
-  auto top = fitted(header);
-  auto middle = fitted(body);
-  auto bottom = fitted(footer);
-  std::size_t begin = 0;
+std::vector<Terminal::Row> Terminal::rows_of(const Lines& lines) const {
+  std::vector<Row> rows;
+  for (const auto& line : lines) {
+    const std::string text = spelled(style_, line);
+    const char* const colour = colour_of(text);
+    if (text.empty()) rows.push_back({""});
+    for (const auto& row : wrapped(text, columns())) rows.push_back({row, colour});
+  }
+  return rows;
+}
+
+/// The rows of a page; on a screen, as many as it has, with the body from its row `first` on if it is long enough.
+std::vector<Terminal::Row> Terminal::layout(const Page& page, std::size_t& first) {
+  auto top = rows_of(page.header);
+  auto body = rows_of(page.body);
+  auto bottom = rows_of(page.footer);
+  for (auto& row : top) row.colour = bold;
   if (!style_.plain) {
     constexpr std::size_t least = 3;
     const auto rows = static_cast<std::size_t>(std::max(rows_, 4));
     while (bottom.size() > 1 && top.size() + bottom.size() + least > rows) bottom.erase(bottom.begin());  // keys stay
     while (top.size() > 1 && top.size() + bottom.size() + least > rows) top.pop_back();
-    const auto room = std::max<std::size_t>(1, rows - std::min(rows, top.size() + bottom.size()));
-    begin = cut_to(room, static_cast<std::size_t>(std::max(first, 0)), columns(), middle);
-    page_ = static_cast<int>(std::max<std::size_t>(2, room)) - 1;
+    const auto space = std::max<std::size_t>(1, rows - std::min(rows, top.size() + bottom.size()));
+    page_ = static_cast<int>(std::max<std::size_t>(2, space)) - 1;
+    first = body.size() > space ? std::min(first, body.size() - space) : 0;
+    body.erase(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(first));
+    if (body.size() > space) {
+      const auto hidden = static_cast<int>(body.size() - space + 1);
+      body.resize(space - 1);
+      body.push_back({wrapped("... " + counted(hidden, "more line") + " (arrow down)", columns()).front()});
+    }
+    body.resize(space);
   }
+  top.insert(top.end(), body.begin(), body.end());
+  top.insert(top.end(), bottom.begin(), bottom.end());
+  return top;
+}
 
+int Terminal::show(const Page& page, int first) {
+  auto begin = static_cast<std::size_t>(std::max(first, 0));
   std::string text;
-  for (const auto* part : {&top, &middle, &bottom}) {
-    for (const auto& [row, colour] : *part) {
-      if (style_.plain) {
-        text += row + "\n";
-      } else {  // cleared first: behind a line as wide as the screen, that would take its last character
-        text += (text.empty() ? "" : "\r\n") + std::string(clear_line) +
-                (part == &top ? bold + row + usual : painted(colour, row));
-      }
+  for (const auto& [row, colour] : layout(page, begin)) {
+    if (style_.plain) {
+      text += row + "\n";
+    } else {  // cleared first: after a line as wide as the screen, that would take its last character
+      text += (text.empty() ? "" : "\r\n") + std::string(clear_line) + painted(colour, row);
     }
   }
   if (text != last_) write(style_.plain ? text + "\n" : home + text);
   last_ = text;
-  return static_cast<int>(begin);
+  return style_.plain ? 0 : static_cast<int>(begin);
 }
 
 void Terminal::show_in_corner(const std::string& text) {
@@ -346,6 +335,19 @@ int Terminal::lend(const std::vector<std::string>& command, const std::string& d
   measure();
   take();
   return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 127;
+}
+
+void Terminal::lend(const std::function<void()>& work) {
+  struct Lent {
+    explicit Lent(Terminal& lender) : terminal(lender) { terminal.give_back(); }
+    ~Lent() {
+      terminal.measure();
+      terminal.take();
+    }
+    Terminal& terminal;
+  };
+  const Lent lent(*this);
+  work();
 }
 
 }  // namespace attn::learn

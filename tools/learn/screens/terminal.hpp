@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,7 +9,7 @@
 /// All that has to do with terminals: keys, size, drawing. Nothing else in the tool writes an escape sequence.
 namespace attn::learn {
 
-/// What somebody pressed: a printable key is its own letter, in lower case.
+/// A key that was pressed: a printable one is its own letter, in lower case.
 using Key = int;
 
 namespace keys {
@@ -22,10 +23,19 @@ constexpr Key page_up = 1003;
 constexpr Key page_down = 1004;
 constexpr Key home = 1005;
 constexpr Key end = 1006;
-constexpr Key redraw = 1007;   ///< nobody pressed anything, but the screen has to be drawn anew
+constexpr Key redraw = 1007;   ///< no key, but the screen has to be drawn again
 constexpr Key closed = 1008;   ///< there will be no more keys: the terminal is gone
 constexpr Key suspend = 1009;  ///< Ctrl-Z: stop what runs, then call Terminal::suspend()
 }  // namespace keys
+
+using Lines = std::vector<std::string>;
+
+/// What a screen shows: the header and the footer stay where they are, the body scrolls between them.
+struct Page {
+  Lines header;
+  Lines body;
+  Lines footer;
+};
 
 /// How output should look.
 struct Style {
@@ -61,14 +71,13 @@ class Terminal {
   int rows() const { return rows_; }
   int columns() const { return style_.columns; }
 
-  /// Waits until a key is pressed, one of `fds` has something to say, or the time is over.
+  /// Waits until a key is pressed, one of `fds` is readable, or the time is over.
   Key wait(std::chrono::milliseconds most, const std::vector<int>& fds = {});
 
-  /// Shows header, body and footer; where the body is too long, from its line `first` on, and says how much is left
-  /// out. In plain style it is written below what was written before, unless nothing of it changed.
-  /// @return the line it begins with: `first`, or less where the body ends sooner
-  int show(const std::vector<std::string>& header, const std::vector<std::string>& body,
-           const std::vector<std::string>& footer, int first = 0);
+  /// Shows a page. A body that is too long is shown from its line `first` on, with a line that counts what follows. In
+  /// plain style the page is written below the one before, unless nothing of it changed.
+  /// @return the line the body begins with: `first`, or less where it ends sooner
+  int show(const Page& page, int first = 0);
 
   /// How many lines of the body there was room for.
   int page() const { return page_; }
@@ -85,7 +94,19 @@ class Terminal {
   /// Runs a program that wants the terminal for itself, such as an editor. @return its exit code
   int lend(const std::vector<std::string>& command, const std::string& directory);
 
+  /// Gives the terminal back while this runs, which may have a Terminal of its own.
+  void lend(const std::function<void()>& work);
+
  private:
+  struct Row {
+    std::string text;
+    const char* colour = nullptr;
+  };
+
+  bool read_keys();
+  Key next_key();
+  std::vector<Row> rows_of(const Lines& lines) const;
+  std::vector<Row> layout(const Page& page, std::size_t& first);
   void take();
   void set_mode() const;
   void give_back();
@@ -95,7 +116,7 @@ class Terminal {
   Style style_;
   int rows_ = 24;
   int page_ = 1;
-  std::string pending_;  ///< bytes of keys that were not looked at yet
+  std::string pending_;  ///< bytes of keys that were read and not returned yet
   std::string last_;     ///< what was shown last
 };
 

@@ -1,21 +1,19 @@
-#include "learn/screens/watch.hpp"
-
 #include <algorithm>
-#include <cctype>
-#include <chrono>
-#include <functional>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 
 #include "learn/commands/commands.hpp"
+#include "learn/machine/build.hpp"
 #include "learn/machine/checking.hpp"
-#include "learn/machine/editor.hpp"
+#include "learn/machine/speed_test.hpp"
 #include "learn/machine/watcher.hpp"
 #include "learn/memory/answers.hpp"
-#include "lesson/text.hpp"
+#include "learn/memory/record.hpp"
+#include "learn/screens/screen.hpp"
+#include "learn/screens/screens.hpp"
+#include "learn/screens/views.hpp"
 
 namespace attn::learn {
 
@@ -23,28 +21,6 @@ namespace fs = std::filesystem;
 using lesson::Lesson;
 
 namespace {
-
-constexpr std::chrono::milliseconds look_again{200};
-constexpr int deepest_hint = 3;
-
-using Lines = std::vector<std::string>;
-
-void append(Lines& lines, const Lines& more) { lines.insert(lines.end(), more.begin(), more.end()); }
-
-/// The keys and what they do, in as many lines as it takes; none is broken between a key and its word.
-Lines key_lines(int columns) {
-  Lines lines = {"n next"};
-  for (const char* key :
-       {"p previous", "h hint", "l list", "s solution", "r reset", "c check all", "e edit", "q quit"}) {
-    const std::string longer = lines.back() + "  " + key;
-    if (columns_of(longer) <= columns) {
-      lines.back() = longer;
-    } else {
-      lines.emplace_back(key);
-    }
-  }
-  return lines;
-}
 
 /// The files that a verdict comes from: the learner's, and the course's, which may be updated meanwhile.
 std::vector<fs::path> files_behind(const Lesson& lesson) {
@@ -62,35 +38,106 @@ std::vector<fs::path> files_behind(const Lesson& lesson) {
   return files;
 }
 
-class Watch {
+/// What runs while the learner reads and writes: the checks of one lesson and then its speed, or the checks of all.
+class Checks {
+ public:
+  explicit Checks(Course& course) : course_(course) {}
+
+  /// From the beginning.
+  void begin(const Lesson& lesson) {
+    stop();
+    lesson_ = lesson;
+    verdict_.reset();
+    judgement_ = std::make_unique<Judgement>(lesson);
+  }
+
+  void begin_all() {
+    stop();
+    to_check_ = all_lessons(course_.root);
+    checked_.clear();
+    judgement_ = std::make_unique<Judgement>(to_check_.front());
+  }
+
+  /// @return whether something has ended
+  bool advance() {
+    if (judgement_ && judgement_->advance()) {
+      const Verdict verdict = judgement_->verdict();
+      judgement_.reset();
+      to_check_.empty() ? finish(verdict) : finish_one_of_all(verdict);
+      return true;
+    }
+    if (!speed_ || !speed_->advance()) return false;
+    speed_line_ = speed_->line();
+    speed_.reset();
+    return true;
+  }
+
+  void stop() {
+    speed_.reset();
+    judgement_.reset();
+    to_check_.clear();
+  }
+
+  /// Stops what runs, as the verdict then says. @return whether something ran
+  bool interrupt() {
+    if (!judgement_ && !speed_) return false;
+    if (judgement_) judgement_->stop();
+    if (judgement_ && to_check_.empty()) verdict_ = judgement_->verdict();
+    stop();
+    return true;
+  }
+
+  std::vector<Job*> jobs() const { return {judgement_.get(), speed_.get()}; }
+  bool are_of_all() const { return !to_check_.empty(); }
+  bool are_judged() const { return judgement_ != nullptr; }
+  const Lesson& judged() const { return to_check_.empty() ? lesson_ : to_check_.front(); }
+
+  std::string doing(bool plain) const {
+    const bool first_build = !fs::exists(build_folder(course_.root) / judged().program());
+    return doing_line(judgement_->doing(), plain, first_build);
+  }
+
+  const std::optional<Verdict>& verdict() const { return verdict_; }                    ///< on the one lesson
+  std::string speed() const { return speed_ ? "speed   measuring ..." : speed_line_; }  ///< in it
+  const Lines& checked() const { return checked_; }  ///< a summary of each lesson of all
+
+ private:
+  void finish(const Verdict& verdict) {
+    verdict_ = verdict;
+    speed_line_.clear();
+    record(course_.store, lesson_, verdict);
+    if (verdict.kind == Verdict::Kind::passed) speed_ = std::make_unique<SpeedTest>(lesson_);
+  }
+
+  void finish_one_of_all(const Verdict& verdict) {
+    const Lesson judged = to_check_.front();
+    const Standing before = standing(course_.store.state(), judged);
+    record(course_.store, judged, verdict);
+    course_.store.update([&](State& state) { state.current = lesson_.name; });
+    checked_.push_back(summary(judged, verdict, before));
+    if (judged.name == lesson_.name) verdict_ = verdict;
+    to_check_.erase(to_check_.begin());
+    if (!to_check_.empty()) judgement_ = std::make_unique<Judgement>(to_check_.front());
+  }
+
+  Course& course_;
+  Lesson lesson_;
+  std::unique_ptr<Judgement> judgement_;
+  std::unique_ptr<SpeedTest> speed_;
+  std::string speed_line_;
+  std::optional<Verdict> verdict_;
+  std::vector<Lesson> to_check_;  ///< of all, the one that runs first
+  Lines checked_;
+};
+
+class Watch : public Screen {
  public:
   Watch(Course& course, bool plain)
-      : course_(course), terminal_(plain), lessons_(all_lessons(course.root)), lesson_(current_lesson(course)) {
+      : Screen(course, plain), lessons_(all_lessons(course.root)), lesson_(current_lesson(course)), checks_(course) {
     go_to(lesson_);
   }
 
-  void run() {
-    bool news = true;
-    while (!quit_) {
-      if (news || judgement_) draw();
-      const Key pressed = terminal_.wait(look_again, {watcher_->wake_fd(), job_fd()});
-      news = pressed != keys::none;
-      try {
-        if (pressed == keys::suspend) {
-          suspend();
-        } else if (news && pressed != keys::redraw) {
-          press(pressed);
-        }
-        news = look() || news;
-      } catch (const std::exception& error) {
-        note_ = error.what();
-        news = true;
-      }
-    }
-  }
-
-  /// What is left on the terminal afterwards.
-  std::string goodbye() const { return "./learn goes on with " + lesson_.title() + "."; }
+  const Lesson& lesson() const { return lesson_; }
 
  private:
   enum class View { verdict, hint, list, solution, all };
@@ -103,140 +150,67 @@ class Watch {
     watcher_ = std::make_unique<Watcher>(files_behind(lesson));
     hint_levels_.clear();
     progress_ = progress_text(course_);
-    begin();
+    check();
   }
 
-  /// Builds and checks the lesson from the beginning.
-  void begin() {
-    stop();
+  void check() {
     show(View::verdict);
-    verdict_.reset();
-    judgement_ = std::make_unique<Judgement>(lesson_);
+    checks_.begin(lesson_);
   }
 
-  void suspend() {
-    if (judgement_) judgement_->pause();
-    if (speed_) speed_->pause();
-    terminal_.suspend();
-    if (judgement_) judgement_->resume();
-    if (speed_) speed_->resume();
-  }
-
-  /// Stops what runs.
-  void stop() {
-    speed_.reset();
-    judgement_.reset();
-    all_.clear();
-  }
-
-  /// Saves and finished jobs. @return whether there was one
-  bool look() {
+  bool advance() override {
     if (watcher_->changed()) {
       note_.clear();  // it was about something before
-      begin();
+      check();
       return true;
     }
-    if (judgement_ && judgement_->advance()) {
-      const Verdict verdict = judgement_->verdict();
-      judgement_.reset();
-      all_.empty() ? finish(verdict) : finish_one_of_all(verdict);
-      progress_ = progress_text(course_);
-      return true;
-    }
-    if (!speed_ || !speed_->advance()) return false;
-    speed_line_ = speed_->line();
-    speed_.reset();
+    if (!checks_.advance()) return false;
+    progress_ = progress_text(course_);
     return true;
   }
 
-  void finish(const Verdict& verdict) {
-    verdict_ = verdict;
-    speed_line_.clear();
-    record(course_.store, lesson_, verdict);
-    if (verdict.kind == Verdict::Kind::passed) speed_ = std::make_unique<SpeedTest>(lesson_);
-  }
-
-  void check_all() {
-    stop();
-    all_ = lessons_;
-    all_lines_.clear();
-    judgement_ = std::make_unique<Judgement>(all_.front());
-    show(View::all);
-  }
-
-  void finish_one_of_all(const Verdict& verdict) {
-    const Lesson judged = all_.front();
-    const Standing before = standing(course_.store.state(), judged);
-    record(course_.store, judged, verdict);
-    course_.store.update([&](State& state) { state.current = lesson_.name; });
-    all_lines_.push_back(summary(judged, verdict, before));
-    if (judged.name == lesson_.name) verdict_ = verdict;
-    all_.erase(all_.begin());
-    if (!all_.empty()) judgement_ = std::make_unique<Judgement>(all_.front());
-  }
+  std::vector<Job*> jobs() override { return checks_.jobs(); }
+  int wake_fd() const override { return watcher_->wake_fd(); }
 
   // ------------------------------------------------------------------------------------------------------- keys
 
-  void press(Key pressed) {
-    note_.clear();
-    if (pressed == keys::closed) quit_ = true;
-    if (pressed == keys::ctrl_c) return interrupt();
-    if (on_yes_) return answer(pressed);
-    if (view_ == View::list && move_in_list(pressed)) return;
-    if (const auto line = terminal_.scrolled(pressed, first_line_)) {
-      first_line_ = *line;
-      return;
-    }
-    switch (pressed) {
-      case 'n': return step(+1);
-      case 'p': return step(-1);
-      case 'h': return hint();
-      case 'l': return open_list();
-      case 's': return solution();
-      case 'r': return ask_reset();
-      case 'c': return check_all();
-      case 'e': return edit();
-      case 'q': quit_ = true; return;
-      case keys::enter: return begin();
+  bool press(Key key) override {
+    if (view_ == View::list && move_in_list(key)) return true;
+    switch (key) {
+      case 'n': step(+1); break;
+      case 'p': step(-1); break;
+      case 'h': hint(); break;
+      case 'l': open_list(); break;
+      case 's': solution(); break;
+      case 'r': ask_reset(); break;
+      case 'c': check_all(); break;
+      case 'e': edit(lesson_); break;
+      case 'q': close(); break;
+      case keys::enter: check(); break;
+      case keys::escape: show(checks_.are_of_all() ? View::all : View::verdict); break;
       case '?':
         note_ =
             "Enter checks once more; arrows, Space, Home and End scroll; Esc goes back; Ctrl-C stops what runs, or "
             "quits.";
-        return;
-      case keys::escape: return show(all_.empty() ? View::verdict : View::all);
-      default: return;
+        break;
+      default: return false;
     }
+    return true;
+  }
+
+  void interrupt() override {
+    if (!checks_.interrupt()) return close();
+    note_ = "stopped";
   }
 
   void show(View view) {
     view_ = view;
-    first_line_ = 0;
-    on_yes_ = nullptr;
+    turn_page();
   }
 
-  void interrupt() {
-    if (judgement_ || speed_) {
-      const bool one = judgement_ && all_.empty();
-      if (judgement_) judgement_->stop();
-      if (one) verdict_ = judgement_->verdict();
-      stop();
-      note_ = "stopped";
-      return;
-    }
-    quit_ = true;
-  }
-
-  void answer(Key pressed) {
-    const auto yes = on_yes_;
-    on_yes_ = nullptr;
-    if (pressed == 'y') return yes();
-    note_ = "Nothing was changed.";
-  }
-
-  void ask(const std::string& question, std::function<void()> yes) {
-    show(View::verdict);
-    question_ = question;
-    on_yes_ = std::move(yes);
+  void check_all() {
+    checks_.begin_all();
+    show(View::all);
   }
 
   std::size_t here() const {
@@ -264,11 +238,11 @@ class Watch {
   void open_list() {
     selected_ = here();
     show(View::list);
-    keep_selected_on_screen();
+    keep_on_screen(static_cast<int>(selected_));
   }
 
-  bool move_in_list(Key pressed) {
-    switch (pressed) {
+  bool move_in_list(Key key) {
+    switch (key) {
       case keys::up: selected_ -= selected_ > 0 ? 1 : 0; break;
       case keys::down: selected_ += selected_ + 1 < lessons_.size() ? 1 : 0; break;
       case keys::home: selected_ = 0; break;
@@ -276,25 +250,20 @@ class Watch {
       case keys::enter: go_to(lessons_[selected_]); return true;
       default: return false;
     }
-    keep_selected_on_screen();
+    keep_on_screen(static_cast<int>(selected_));
     return true;
-  }
-
-  void keep_selected_on_screen() {
-    const int selected = static_cast<int>(selected_);
-    first_line_ = std::clamp(first_line_, std::max(0, selected - terminal_.page() + 1), selected);
   }
 
   void solution() {
     if (view_ == View::solution) return show(View::verdict);
-    const auto known = course_.store.state().lessons.find(lesson_.name);
-    const LessonRecord record = known == course_.store.state().lessons.end() ? LessonRecord{} : known->second;
+    const LessonRecord record = course_.store.state().record_of(lesson_.name);
     if (!record.first_passed.empty()) return show(View::solution);
-    if (record.hint_level >= deepest_hint) {
-      return ask("You have not passed this lesson yet. Show the solution all the same?",
-                 [this] { show(View::solution); });
+    if (record.hint_level < deepest_hint) {
+      note_ = "The solution opens when you have passed, or have read the third hint (h).";
+      return;
     }
-    note_ = "The solution opens when you have passed, or have read the third hint (h).";
+    show(View::verdict);
+    ask("You have not passed this lesson yet. Show the solution all the same?", [this] { show(View::solution); });
   }
 
   void ask_reset() {
@@ -302,151 +271,63 @@ class Watch {
       note_ = "Nothing to reset: these are the stubs as they were at the beginning.";
       return;
     }
+    show(View::verdict);
     ask("Put the stubs of " + lesson_.title() + " back? What you wrote is kept in a backup.", [this] {
       const std::string kept = reset(lesson_);
       watcher_->changed();  // by us
-      begin();
+      check();
       note_ = kept.empty() ? "Reset." : "Reset. What you wrote: ./learn backups restore " + kept;
     });
   }
 
-  void edit() {
-    const auto command = editor_command(lesson_);
-    if (command.empty()) {
-      note_ = "No editor is set. For example: export EDITOR=nano";
-      return;
-    }
-    if (terminal_.lend(command, course_.root.string()) == 127) note_ = "The editor in $EDITOR could not be started.";
-  }
-
   // -------------------------------------------------------------------------------------------------- the screen
-
-  int job_fd() const { return judgement_ ? judgement_->wake_fd() : speed_ ? speed_->wake_fd() : -1; }
 
   /// Where hints are wanted: the task of the first failing check, or the whole lesson.
   std::string topic() const {
-    const auto* failing = verdict_ ? verdict_->first_failing() : nullptr;
+    const auto* failing = checks_.verdict() ? checks_.verdict()->first_failing() : nullptr;
     return failing == nullptr || failing->hint.empty() ? lesson_.number() : failing->hint;
   }
 
-  void draw() {
-    course_.style = terminal_.style();  // its width may be another one now
-    Lines shown;
-    try {
-      shown = body();
-    } catch (const std::exception& error) {  // a file that an editor is just replacing
-      shown = {error.what()};
-    }
-    first_line_ = terminal_.show(header(), shown, footer(), first_line_);
+  bool is_moving() const override { return checks_.are_judged(); }
+
+  Lines header() const override {
+    return {lesson_.title() + ": " + lesson_.subject(), "attention-by-hand, " + progress_, ""};
   }
 
-  Lines header() const { return {lesson_.title() + ": " + lesson_.subject(), "attention-by-hand, " + progress_, ""}; }
-
-  Lines body() const {
-    if (on_yes_) return {question_, "", "y yes   any other key no"};
+  Lines body() const override {
     switch (view_) {
-      case View::hint: return hint_lines();
-      case View::list: return list_lines();
+      case View::hint: return hint_lines(tasks_for(lesson_, topic()), hint_level());
       case View::solution: return beside_the_reference(lesson_, terminal_.columns());
-      case View::all: return all_lines();
+      case View::list:
+        return list_lines(curriculum_lines(course_), selected_, plain() ? lessons_[selected_].title() : "");
+      case View::all: {
+        const std::string running =
+            checks_.are_judged() ? checks_.judged().title() + ": " + checks_.doing(plain()) : "";
+        return all_lines(checks_.checked(), running, progress_);
+      }
       case View::verdict: break;
     }
-    if (judgement_) return {doing()};
-    return verdict_ ? verdict_lines() : Lines{};
+    if (checks_.are_judged()) return {checks_.doing(plain())};
+    return checks_.verdict() ? verdict_lines(*checks_.verdict(), lesson_.goals(), checks_.speed()) : Lines{};
   }
 
-  std::string doing() const {
-    const std::string doing = judgement_->doing();
-    if (terminal_.style().plain) return doing.substr(0, doing.find(',')) + " ...";
-    const Lesson& judged = all_.empty() ? lesson_ : all_.front();
-    const bool first = !fs::exists(course_.root / "build" / "dev" / ("lesson_" + judged.number()));
-    return doing + " ..." + (first ? "   (the first time takes a minute or two)" : "");
+  int hint_level() const {
+    const auto read = hint_levels_.find(topic());
+    return read == hint_levels_.end() ? 1 : read->second;
   }
 
-  Lines verdict_lines() const {
-    Lines lines;
-    if (!verdict_->warnings.empty()) {
-      append(lines, lines_of(verdict_->warnings));
-      lines.emplace_back();
-    }
-    append(lines, lines_of(verdict_->text));
-    if (verdict_->kind != Verdict::Kind::passed) return lines;
-    lines.insert(lines.end(), {"", "Well done. You can now:"});
-    for (const auto& goal : lesson_.goals()) lines.push_back("- " + goal);
-    lines.emplace_back();
-    lines.push_back(speed_ ? "speed   measuring ..." : speed_line_);
-    lines.insert(lines.end(), {"", "s shows the reference beside yours, n goes on."});
-    return lines;
+  Lines footer() const override {
+    return watch_footer(lesson_, lesson_.stub_files(), checks_.verdict(), note_, terminal_.columns());
   }
 
-  Lines hint_lines() const {
-    const int level = hint_levels_.count(topic()) != 0 ? hint_levels_.at(topic()) : 1;
-    Lines lines;
-    for (const auto& task : tasks_for(lesson_, topic())) {
-      lines.push_back(task.id + " " + task.title);
-      for (int shown = 1; shown <= level; ++shown) {
-        lines.insert(lines.end(), {"", "hint " + std::to_string(shown) + " of " + std::to_string(deepest_hint)});
-        append(lines, paragraphs_of(task.levels.at(static_cast<std::size_t>(shown) - 1)));
-      }
-      lines.emplace_back();
-    }
-    lines.push_back(level < deepest_hint ? "h says more, Esc goes back." : "Esc goes back; s shows the solution.");
-    return lines;
-  }
-
-  Lines list_lines() const {
-    Lines lines = curriculum_lines(course_);
-    for (std::size_t i = 0; i < lines.size(); ++i) lines[i].replace(0, 1, i == selected_ ? ">" : " ");
-    lines.insert(lines.end(), {"", "arrows move, Enter goes there, Esc goes back."});
-    if (terminal_.style().plain) lines.push_back("at: " + lessons_[selected_].title());
-    return lines;
-  }
-
-  Lines all_lines() const {
-    Lines lines = all_lines_;
-    if (judgement_) {
-      lines.push_back(all_.front().title() + ": " + doing());
-      lines.insert(lines.end(), {"", "Ctrl-C stops."});
-    } else {
-      lines.insert(lines.end(), {"", progress_text(course_), "Esc goes back."});
-    }
-    return lines;
-  }
-
-  Lines footer() const {
-    Lines lines = {""};
-    if (verdict_ && verdict_->total() > 0) {
-      const int width = std::min(40, terminal_.columns() - 25);
-      lines.push_back(bar(verdict_->passed(), verdict_->total(), width) + " " + std::to_string(verdict_->passed()) +
-                      " of " + counted(verdict_->total(), "check"));
-    }
-    lines.push_back("read   lessons/" + lesson_.name + "/README.md");
-    for (const auto& file : lesson_.stub_files()) lines.push_back("write  " + file);
-    if (!note_.empty()) lines.push_back(note_);
-    append(lines, key_lines(terminal_.columns()));
-    return lines;
-  }
-
-  Course& course_;
-  Terminal terminal_;
   std::vector<Lesson> lessons_;
   Lesson lesson_;
+  Checks checks_;
   std::unique_ptr<Watcher> watcher_;
-  std::unique_ptr<Judgement> judgement_;
-  std::unique_ptr<SpeedTest> speed_;
-  std::string speed_line_;
-  std::optional<Verdict> verdict_;
   std::map<std::string, int> hint_levels_;  ///< of the topics that hints were read on
-  std::vector<Lesson> all_;                 ///< what "check all" still has to do, the one that runs first
-  Lines all_lines_;
   View view_ = View::verdict;
-  int first_line_ = 0;
-  std::size_t selected_ = 0;
+  std::size_t selected_ = 0;  ///< in the list
   std::string progress_;
-  std::string note_;
-  std::string question_;
-  std::function<void()> on_yes_;
-  bool quit_ = false;
 };
 
 }  // namespace
@@ -456,9 +337,9 @@ int watch(Course& course, bool plain) {
   {
     Watch session(course, plain);
     session.run();
-    goodbye = session.goodbye();
+    goodbye = "./learn goes on with " + session.lesson().title() + ".";
   }
-  std::cout << course.style(goodbye) << std::endl;
+  course.print(goodbye);
   return exit_passed;
 }
 

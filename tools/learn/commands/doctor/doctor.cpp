@@ -86,11 +86,12 @@ void print(const std::vector<Finding>& findings, std::size_t columns, std::ostre
 }
 
 int doctor(const fs::path& root, std::ostream& out) {
-  const bool is_first = !is_there(root / "build" / "dev" / "learn_probe");
+  const bool is_first = !is_there(build_folder(root) / "learn_probe");
   if (is_first) out << "Looking at this machine (some seconds, once) ...\n" << std::flush;
   const auto findings = examine(root);
-  const std::size_t columns = terminal_columns();
-  print(findings, columns == 0 ? 100 : std::min<std::size_t>(columns, 100), out);
+  constexpr int widest = 100;
+  const int columns = terminal_size().columns;
+  print(findings, static_cast<std::size_t>(columns == 0 ? widest : std::min(columns, widest)), out);
   return std::any_of(findings.begin(), findings.end(), is_wrong) ? 1 : 0;
 }
 

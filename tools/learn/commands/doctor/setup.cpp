@@ -1,5 +1,3 @@
-#include "learn/commands/doctor/setup.hpp"
-
 #include <fstream>
 #include <iomanip>
 #include <iterator>
@@ -68,7 +66,7 @@ std::string with_one_digit(double number) {
 }
 
 Setup inspect(const fs::path& root, const std::string& preset) {
-  Setup setup{root, preset, root / "build" / preset, {}, {}, {}};
+  Setup setup{root, preset, build_folder(root, preset), {}, {}, {}};
   setup.cache = read_cache(setup.build / "CMakeCache.txt");
   setup.compiler = find_compiler(setup);
   if (!setup.compiler.empty()) setup.macros = library_macros(setup);

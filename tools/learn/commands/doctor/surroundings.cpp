@@ -9,6 +9,7 @@
 
 #include "judge/process.hpp"
 #include "learn/commands/doctor/examinations.hpp"
+#include "learn/machine/build.hpp"
 #include "learn/machine/machine.hpp"
 #include "lesson/lesson.hpp"
 
@@ -78,7 +79,7 @@ Findings examine_editor(const Setup& setup) {
     const std::string others = missing.size() == 1 ? "" : " and " + std::to_string(missing.size() - 1) + " more";
     return {wrong("editor", "compile_commands.json does not know " + missing.front() + others + consequence, fix)};
   }
-  if (!fs::equivalent(file, setup.root / "build" / "dev" / "compile_commands.json", none)) {
+  if (!fs::equivalent(file, build_folder(setup.root) / "compile_commands.json", none)) {
     return {remark("editor", "compile_commands.json is not that of build/dev, which ./learn builds", fix)};
   }
   return {ok("editor", "compile_commands.json knows every lesson's files")};
@@ -121,7 +122,7 @@ Findings examine_locale(const Setup&) {
 }
 
 Findings examine_terminal(const Setup&) {
-  const std::size_t columns = terminal_columns();
+  const int columns = terminal_size().columns;
   if (columns == 0) return {ok("terminal", "none")};
   const std::string is = std::to_string(columns) + " columns";
   if (columns >= 60) return {ok("terminal", is)};

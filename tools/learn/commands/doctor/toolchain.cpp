@@ -21,6 +21,18 @@ fs::path run_from(const Setup& setup) {
   return fs::equivalent(folder, setup.build, unknown) ? fs::path() : folder.parent_path().parent_path();
 }
 
+/// A program that reports its version, which has to be at least this one.
+Finding examine_tool(const char* what, const char* program, const char* package, int major, int minor) {
+  const auto path = find_program(program);
+  if (path.empty()) return wrong(what, "it is not installed", install(package));
+  const std::string version = version_in(judge::ask({path, "--version"}, "/").output);
+  if (version.empty()) return wrong(what, path.string() + " does not tell its version", install(package));
+  if (!is_older(version, major, minor)) return ok(what, version);
+  const std::string oldest = std::to_string(major) + "." + std::to_string(minor);
+  return wrong(what, version + " at " + path.string() + " is too old: " + oldest + " is needed (Debian 12 has it)",
+               install(package));
+}
+
 }  // namespace
 
 Findings examine_compiler(const Setup& setup) {
@@ -44,23 +56,9 @@ Findings examine_compiler(const Setup& setup) {
   return {ok("compiler", is + " at " + path)};
 }
 
-Findings examine_cmake(const Setup&) {
-  const auto path = find_program("cmake");
-  if (path.empty()) return {wrong("CMake", "it is not installed", install("cmake"))};
-  const std::string version = version_in(judge::ask({path, "--version"}, "/").output);
-  if (version.empty()) return {wrong("CMake", path.string() + " does not tell its version", install("cmake"))};
-  if (!is_older(version, 3, 25)) return {ok("CMake", version)};
-  return {wrong("CMake", version + " at " + path.string() + " is too old: 3.25 is needed (Debian 12 has it)",
-                install("cmake"))};
-}
+Findings examine_cmake(const Setup&) { return {examine_tool("CMake", "cmake", "cmake", 3, 25)}; }
 
-Findings examine_ninja(const Setup&) {
-  const auto path = find_program("ninja");
-  if (path.empty()) return {wrong("Ninja", "it is not installed", install("ninja-build"))};
-  const std::string version = version_in(judge::ask({path, "--version"}, "/").output);
-  if (version.empty()) return {wrong("Ninja", path.string() + " does not tell its version", install("ninja-build"))};
-  return {ok("Ninja", version)};
-}
+Findings examine_ninja(const Setup&) { return {examine_tool("Ninja", "ninja", "ninja-build", 0, 0)}; }
 
 Findings examine_linker(const Setup& setup) {
   for (const std::string name : {"ATTN_LLD", "ATTN_GOLD"}) {  // as cmake/Dependencies.cmake found them

@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <csignal>
+#include <iterator>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+#include "judge/process.hpp"
+#include "learn/commands/commands.hpp"
+#include "learn/memory/answers.hpp"
+
+namespace attn::learn {
+
+namespace fs = std::filesystem;
+using lesson::Lesson;
+
+namespace {
+
+/// What a learner wrote in a file, and what the file began as; what else is to stay as it is.
+struct Answer {
+  std::string text;
+  std::string stub;
+  fs::perms permissions{};
+  fs::path link;         ///< where it leads; empty when it is no link
+  std::string staged;    ///< "mode,object", when git has a change of it in the index
+  bool skipped = false;  ///< git is told to leave it alone (skip-worktree)
+};
+
+/// What git answers, without the end of the line; empty when it refuses.
+std::string git(const fs::path& root, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "git");
+  std::string answer = judge::ask(arguments, root).output;
+  while (!answer.empty() && answer.back() == '\n') answer.pop_back();
+  return answer;
+}
+
+std::map<std::string, Answer> written_answers(const Course& course) {
+  std::map<std::string, Answer> answers;
+  for (const auto& lesson : all_lessons(course.root)) {
+    for (const auto& file : given_files(lesson)) {
+      if (!fs::is_regular_file(course.root / file)) continue;
+      Answer answer{lesson::read_file(course.root / file), lesson::read_file(lesson.stub_of(file)), {}, {}, {}};
+      if (answer.text == answer.stub) continue;
+      answer.permissions = fs::status(course.root / file).permissions();
+      if (fs::is_symlink(course.root / file)) answer.link = fs::read_symlink(course.root / file);
+      answer.skipped = git(course.root, {"ls-files", "-v", "--", file}).rfind("S ", 0) == 0;
+      if (!git(course.root, {"diff", "--cached", "--name-only", "--", file}).empty()) {
+        std::istringstream entry(git(course.root, {"ls-files", "--stage", "--", file}));  // "100644 1f7a7a47... 0 file"
+        std::string mode, object;
+        entry >> mode >> object;
+        if (!object.empty()) answer.staged = mode + "," + object;
+      }
+      answers[file] = answer;
+    }
+  }
+  return answers;
+}
+
+/// Puts an answer back where git has put a stub.
+void restore_answer(const fs::path& root, const std::string& file, const Answer& answer) {
+  std::error_code ignored;
+  if (answer.link.empty()) {
+    replace_file(root / file, answer.text);
+    fs::permissions(root / file, answer.permissions, ignored);
+  } else if (!fs::is_symlink(root / file)) {
+    fs::remove(root / file);
+    fs::create_symlink(answer.link, root / file);
+  }
+  if (!answer.staged.empty()) git(root, {"update-index", "--cacheinfo", answer.staged + "," + file});
+  if (answer.skipped) git(root, {"update-index", "--skip-worktree", "--", file});
+}
+
+/// What git is in the middle of, which an update would disturb: "a merge"; empty when nothing.
+std::string unfinished(const fs::path& root) {
+  for (const auto& [head, what] : {std::pair{"MERGE_HEAD", "a merge"},
+                                   {"REBASE_HEAD", "a rebase"},
+                                   {"CHERRY_PICK_HEAD", "a cherry-pick"},
+                                   {"REVERT_HEAD", "a revert"}}) {
+    if (!git(root, {"rev-parse", "--quiet", "--verify", head}).empty()) return what;
+  }
+  return {};
+}
+
+/// While it lives, nothing but kill -9 ends us, or what we start.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    for (std::size_t i = 0; i < std::size(signals); ++i) before_[i] = std::signal(signals[i], SIG_IGN);
+  }
+  ~SignalsBlocked() {
+    for (std::size_t i = 0; i < std::size(signals); ++i) std::signal(signals[i], before_[i]);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  static constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP};
+  void (*before_[std::size(signals)])(int);
+};
+
+/// Merges what git fetched, with the stubs instead of the answers meanwhile. @return git's exit code
+int merge_under(const fs::path& root, const std::map<std::string, Answer>& answers) {
+  const SignalsBlocked until_the_answers_are_back;
+  std::vector<std::string> put_stubs = {"git", "checkout", "--quiet", "HEAD", "--"};
+  for (const auto& [file, answer] : answers) {
+    put_stubs.push_back(file);
+    if (answer.skipped) git(root, {"update-index", "--no-skip-worktree", "--", file});
+  }
+  int result = answers.empty() ? 0 : judge::run(put_stubs, root);
+  if (result == 0) result = judge::run({"git", "merge", "--ff-only", "@{upstream}"}, root);
+  for (const auto& [file, answer] : answers) {
+    fs::create_directories((root / file).parent_path());  // gone, where the lesson has another name now
+    restore_answer(root, file, answer);
+  }
+  return result;
+}
+
+void report_new_stub(const Course& course, const std::string& file, const std::string& stub) {
+  const Lesson lesson{course.root, fs::path(file).parent_path().filename().string()};
+  const fs::path now = lesson.stub_of(file);
+  if (!fs::exists(now)) {
+    course.print(file + " is no longer part of the course: yours is still there");
+  } else if (lesson::read_file(now) != stub) {
+    course.print(file + " begins otherwise now: compare yours with " + fs::relative(now, course.root).string());
+  }
+}
+
+}  // namespace
+
+int update(const Course& course) {
+  if (!fs::exists(course.root / ".git")) {
+    throw std::runtime_error(course.root.string() +
+                             " is no clone of a git repository, so there is nothing to update it from; clone the "
+                             "course anew, and copy what you wrote in lessons/");
+  }
+  const auto could_not = [&](const std::string& why) {
+    course.print("git could not bring the course up to date (" + why + "); nothing of yours was changed");
+    return exit_not_judged;
+  };
+  if (const std::string what = unfinished(course.root); !what.empty()) {
+    return could_not(what + " is not finished: git status says how to end it");
+  }
+  const int fetched = judge::run({"git", "fetch"}, course.root);  // what takes long, or fails, while all is as it was
+  if (fetched == 127) return could_not("it is not installed");
+  if (fetched != 0) return could_not("above: its reason");
+
+  const auto answers = written_answers(course);
+  std::vector<std::string> files;
+  for (const auto& [file, answer] : answers) files.push_back(file);
+  const std::string kept = keep_copy(course.root, files, "update", "all");
+  const int result = merge_under(course.root, answers);
+  if (!kept.empty()) course.print("What you wrote stands where it stood; a copy is kept as " + kept);
+  if (result != 0) return could_not("above: its reason");
+  for (const auto& [file, answer] : answers) report_new_stub(course, file, answer.stub);
+  return exit_passed;
+}
+
+}  // namespace attn::learn

@@ -1,0 +1,51 @@
+#include "learn/memory/calendar.hpp"
+
+#include <array>
+#include <cstdio>
+#include <stdexcept>
+
+namespace attn::learn {
+
+namespace {
+
+constexpr long seconds_per_day = 24 * 60 * 60;
+
+}  // namespace
+
+Day today() { return parse_day(local_time(std::time(nullptr), "%Y-%m-%d")); }
+
+std::string day_text(Day day) {
+  const std::time_t time = day * seconds_per_day;
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  char text[64];
+  std::snprintf(text, sizeof text, "%04d-%02d-%02d", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
+  return text;
+}
+
+Day parse_day(const std::string& text) {
+  std::tm parts{};
+  const int read = std::sscanf(text.c_str(), "%4d-%2d-%2d", &parts.tm_year, &parts.tm_mon, &parts.tm_mday);
+  if (read == 3 && parts.tm_year >= 0) {
+    parts.tm_year -= 1900;
+    parts.tm_mon -= 1;
+    const Day day = timegm(&parts) / seconds_per_day;
+    if (day_text(day) == text) return day;  // February 30 comes back as March 1 or 2, and 2026-1-1 otherwise written
+  }
+  throw std::invalid_argument("\"" + text + "\" is no day; write one like 2026-11-21");
+}
+
+std::string local_time(std::time_t time, const char* format) {
+  std::tm parts{};
+  localtime_r(&time, &parts);
+  std::array<char, 64> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
+}
+
+std::string time_text(std::time_t time) { return local_time(time, "%Y-%m-%dT%H:%M:%S%z"); }
+
+std::string now_text() { return time_text(std::time(nullptr)); }
+
+std::string now_for_a_name() { return local_time(std::time(nullptr), "%Y-%m-%d_%H-%M-%S"); }
+
+}  // namespace attn::learn

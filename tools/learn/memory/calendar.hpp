@@ -1,0 +1,33 @@
+#pragma once
+
+#include <ctime>
+#include <string>
+
+/// Days and times as the learner's clock shows them.
+namespace attn::learn {
+
+/// A day of the calendar, as days since 1970-01-01.
+using Day = long;
+
+/// The learner's own day (local time).
+Day today();
+
+/// "2026-11-21".
+std::string day_text(Day day);
+
+/// @throws std::invalid_argument naming the text when it is no "YYYY-MM-DD" of a day that exists.
+Day parse_day(const std::string& text);
+
+/// A time in the learner's zone, as strftime writes it.
+std::string local_time(std::time_t time, const char* format);
+
+/// "2026-11-21T15:04:05+0100".
+std::string time_text(std::time_t time);
+
+/// The same for now.
+std::string now_text();
+
+/// Now, for a file's name: "2026-11-21_15-04-05".
+std::string now_for_a_name();
+
+}  // namespace attn::learn

@@ -1,0 +1,75 @@
+#include "learn/memory/record.hpp"
+
+#include <algorithm>
+
+#include "learn/memory/answers.hpp"
+#include "learn/memory/history.hpp"
+
+namespace attn::learn {
+
+using lesson::Lesson;
+
+namespace {
+
+Card from_tomorrow() {
+  Card card;
+  card.due = today() + 1;
+  return card;
+}
+
+void add_questions(State& state, const Lesson& lesson, const std::vector<lesson::Question>& questions) {
+  for (const auto& question : questions) state.cards.try_emplace(lesson.name + ": " + question.text, from_tomorrow());
+}
+
+}  // namespace
+
+void record(Store& store, const Lesson& lesson, const Verdict& verdict) {
+  if (verdict.kind == Verdict::Kind::stopped || verdict.kind == Verdict::Kind::not_judged) return;
+  const std::string text = fingerprint(lesson);
+  const auto questions = lesson.questions();
+  store.update(
+      [&](State& state) {
+        LessonRecord& record = state.lessons[lesson.name];
+        state.current = lesson.name;
+        if (verdict.kind == Verdict::Kind::not_compiled) return;  // says nothing about what is in the files
+        ++record.checks;
+        record.passing = verdict.kind == Verdict::Kind::passed;
+        for (const auto& id : verdict.mistakes) {  // once, however often the text is judged before it is mended
+          const auto& known = record.named;
+          if (std::find(known.begin(), known.end(), id) == known.end()) ++record.mistakes[id];
+        }
+        record.named = verdict.mistakes;
+        if (!record.passing) return;
+        record.passed_text = text;
+        if (!record.first_passed.empty()) return;
+        record.first_passed = now_text();
+        state.cards.try_emplace(lesson.name, from_tomorrow());
+        add_questions(state, lesson, questions);
+      },
+      true);
+}
+
+void note_hint(Store& store, const Lesson& lesson, int level) {
+  if (store.state().record_of(lesson.name).hint_level >= level) return;
+  store.update([&](State& state) {
+    int& highest = state.lessons[lesson.name].hint_level;
+    highest = std::max(highest, level);
+  });
+}
+
+void record(Store& store, const Lesson& lesson, const InterviewRecord& interview, double share_of_checks) {
+  const int grade = grade_of(interview, share_of_checks);
+  const auto questions = lesson.questions();
+  store.update(
+      [&](State& state) {
+        state.interviews.push_back(interview);
+        for (const auto& id : interview.mistakes) ++state.lessons[lesson.name].mistakes[id];
+        Card& card = state.cards[lesson.name];
+        const bool is_due = card.due <= today();
+        if (is_due || grade < known_from) card = reviewed(card, grade, today());  // practising early proves nothing
+        add_questions(state, lesson, questions);
+      },
+      true);
+}
+
+}  // namespace attn::learn

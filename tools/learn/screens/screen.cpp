@@ -1,0 +1,116 @@
+#include "learn/screens/screen.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "learn/machine/machine.hpp"
+
+namespace attn::learn {
+
+namespace {
+
+constexpr std::chrono::milliseconds tick{200};
+
+/// The learner's editor ($VISUAL, else $EDITOR, with its arguments, else a usual one) on the files of a lesson; empty
+/// when there is none.
+std::vector<std::string> editor_command(const lesson::Lesson& lesson) {
+  std::vector<std::string> command;
+  for (const char* variable : {"VISUAL", "EDITOR"}) {
+    const std::string editor = environment(variable);
+    if (command.empty() && !editor.empty()) command = {"sh", "-c", editor + " \"$@\"", "sh"};
+  }
+  for (const char* editor : {"editor", "nano", "vim", "vi"}) {
+    if (command.empty() && !find_program(editor).empty()) command = {editor};
+  }
+  if (command.empty()) return {};
+  for (const auto& file : lesson.stub_files()) command.push_back(file);
+  return command;
+}
+
+}  // namespace
+
+void Screen::run() {
+  bool changed = true;
+  while (!closed_) {
+    if (changed || is_moving()) draw();
+    if (const std::string text = corner(); !text.empty()) terminal_.show_in_corner(text);
+    const Key key = terminal_.wait(tick, wake_fds());
+    changed = key != keys::none;
+    try {
+      if (changed && key != keys::redraw) handle(key);
+      changed = advance() || changed;
+    } catch (const std::exception& error) {
+      note_ = error.what();
+      changed = true;
+    }
+  }
+}
+
+std::vector<int> Screen::wake_fds() {
+  std::vector<int> fds = {wake_fd()};
+  for (const Job* job : jobs()) fds.push_back(job == nullptr ? -1 : job->wake_fd());
+  return fds;
+}
+
+void Screen::draw() {
+  course_.style = terminal_.style();  // its width may have changed
+  Page page{header(), {}, footer()};
+  try {
+    page.body = on_yes_ ? Lines{question_, "", "y yes   any other key no"} : body();
+  } catch (const std::exception& error) {
+    page.body = {error.what()};
+  }
+  first_line_ = terminal_.show(page, first_line_);
+}
+
+void Screen::handle(Key key) {
+  if (key == keys::suspend) return suspend();
+  note_.clear();
+  if (key == keys::closed) return close();
+  if (key == keys::ctrl_c) return interrupt();
+  if (on_yes_) return answer(key);
+  if (!press(key)) first_line_ = terminal_.scrolled(key, first_line_).value_or(first_line_);
+}
+
+void Screen::answer(Key key) {
+  const auto yes = std::exchange(on_yes_, nullptr);
+  if (key == 'y') return yes();
+  note_ = "Nothing was changed.";
+}
+
+void Screen::suspend() {
+  const auto running = jobs();
+  for (Job* job : running) {
+    if (job != nullptr) job->pause();
+  }
+  terminal_.suspend();
+  for (Job* job : running) {
+    if (job != nullptr) job->resume();
+  }
+}
+
+void Screen::turn_page() {
+  first_line_ = 0;
+  on_yes_ = nullptr;
+}
+
+void Screen::keep_on_screen(int line) {
+  first_line_ = std::clamp(first_line_, std::max(0, line - terminal_.page() + 1), line);
+}
+
+void Screen::ask(const std::string& question, std::function<void()> yes) {
+  turn_page();
+  question_ = question;
+  on_yes_ = std::move(yes);
+}
+
+void Screen::edit(const lesson::Lesson& lesson) {
+  const auto command = editor_command(lesson);
+  if (command.empty()) {
+    note_ = "No editor is set. For example: export EDITOR=nano";
+  } else if (terminal_.lend(command, course_.root.string()) == 127) {
+    note_ = "The editor in $EDITOR could not be started.";
+  }
+}
+
+}  // namespace attn::learn

@@ -1,0 +1,149 @@
+#include "learn/screens/views.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <sstream>
+
+#include "lesson/text.hpp"
+
+namespace attn::learn {
+
+namespace {
+
+void append(Lines& lines, const Lines& more) { lines.insert(lines.end(), more.begin(), more.end()); }
+
+/// The keys and what they do, in as many lines as it takes; none is broken between a key and its word.
+Lines key_lines(int columns) {
+  Lines lines = {"n next"};
+  for (const char* key :
+       {"p previous", "h hint", "l list", "s solution", "r reset", "c check all", "e edit", "q quit"}) {
+    const std::string longer = lines.back() + "  " + key;
+    if (columns_of(longer) <= columns) {
+      lines.back() = longer;
+    } else {
+      lines.emplace_back(key);
+    }
+  }
+  return lines;
+}
+
+std::string result_sentence(const InterviewRecord& interview) {
+  std::ostringstream line;
+  const bool late = interview.minutes > interview.limit;
+  line << (!interview.passed ? "Not passed: "
+           : late            ? "Passed, late: "
+                             : "Passed: ")
+       << minutes_text(interview.minutes) << " of " << interview.limit << ", " << counted(interview.checks, "check")
+       << " used";
+  return line.str();
+}
+
+std::string best_sentence(const InterviewRecord& interview, const Tries& before) {
+  const std::string tried = counted(before.attempts + 1, "attempt") + " so far";
+  const bool better = before.passed == 0 || interview.minutes < before.best_minutes;
+  if (interview.passed && better) return "A personal best. " + tried + ".";
+  if (before.passed == 0) return tried + "; none passed yet.";
+  return "Your best: " + minutes_text(before.best_minutes) + ", on " + before.best_on + ". " + tried + ".";
+}
+
+}  // namespace
+
+std::string doing_line(const std::string& doing, bool plain, bool first_build) {
+  if (plain) return doing.substr(0, doing.find(',')) + " ...";
+  return doing + " ..." + (first_build ? "   (the first time takes a minute or two)" : "");
+}
+
+Lines verdict_lines(const Verdict& verdict, const Lines& goals, const std::string& speed) {
+  Lines lines;
+  if (!verdict.warnings.empty()) {
+    append(lines, lines_of(verdict.warnings));
+    lines.emplace_back();
+  }
+  append(lines, lines_of(verdict.text));
+  if (verdict.kind != Verdict::Kind::passed) return lines;
+  append(lines, {"", "Well done. You can now:"});
+  for (const auto& goal : goals) lines.push_back("- " + goal);
+  append(lines, {"", speed, "", "s shows the reference beside yours, n goes on."});
+  return lines;
+}
+
+Lines hint_lines(const std::vector<lesson::Task>& tasks, int level) {
+  Lines lines;
+  for (const auto& task : tasks) {
+    lines.push_back(task.id + " " + task.title);
+    for (int shown = 1; shown <= level; ++shown) {
+      append(lines, {"", "hint " + std::to_string(shown) + " of " + std::to_string(deepest_hint)});
+      append(lines, paragraphs_of(task.levels.at(static_cast<std::size_t>(shown) - 1)));
+    }
+    lines.emplace_back();
+  }
+  lines.push_back(level < deepest_hint ? "h says more, Esc goes back." : "Esc goes back; s shows the solution.");
+  return lines;
+}
+
+Lines list_lines(Lines curriculum, std::size_t selected, const std::string& at) {
+  for (std::size_t i = 0; i < curriculum.size(); ++i) curriculum[i].replace(0, 1, i == selected ? ">" : " ");
+  append(curriculum, {"", "arrows move, Enter goes there, Esc goes back."});
+  if (!at.empty()) curriculum.push_back("at: " + at);
+  return curriculum;
+}
+
+Lines all_lines(const Lines& done, const std::string& running, const std::string& progress) {
+  Lines lines = done;
+  append(lines, running.empty() ? Lines{"", progress, "Esc goes back."} : Lines{running, "", "Ctrl-C stops."});
+  return lines;
+}
+
+Lines watch_footer(const lesson::Lesson& lesson, const std::vector<std::string>& files,
+                   const std::optional<Verdict>& verdict, const std::string& note, int columns) {
+  Lines lines = {""};
+  if (verdict && verdict->total() > 0) {
+    lines.push_back(bar(verdict->passed(), verdict->total(), std::min(40, columns - 25)) + " " +
+                    std::to_string(verdict->passed()) + " of " + counted(verdict->total(), "check"));
+  }
+  lines.push_back("read   lessons/" + lesson.name + "/README.md");
+  for (const auto& file : files) lines.push_back("write  " + file);
+  if (!note.empty()) lines.push_back(note);
+  append(lines, key_lines(columns));
+  return lines;
+}
+
+std::string clock_text(double minutes_left) {
+  const int seconds = static_cast<int>(std::abs(minutes_left) * 60);
+  char text[32];
+  std::snprintf(text, sizeof text, "%d:%02d", seconds / 60, seconds % 60);
+  return std::string(text) + (minutes_left < 0 ? " over" : " left");
+}
+
+Lines result_lines(const InterviewRecord& interview, const Tries& before, const std::vector<std::string>& mistakes) {
+  Lines lines = {result_sentence(interview), best_sentence(interview, before)};
+  for (const auto& mistake : mistakes) lines.push_back("mistake  " + mistake);
+  return lines;
+}
+
+Lines follow_up_lines(const std::vector<lesson::Question>& questions, std::size_t asked, bool answered) {
+  if (questions.empty()) return {};
+  Lines lines = {"",
+                 "Follow-up question " + std::to_string(asked + 1) + " of " + std::to_string(questions.size()) +
+                     ". Say your answer aloud.",
+                 "", questions[asked].text};
+  if (!answered) return lines;
+  lines.emplace_back();
+  append(lines, paragraphs_of(questions[asked].answer));
+  return lines;
+}
+
+Lines review_lines(const std::string& lesson, const lesson::Question& question, bool answered) {
+  Lines lines = {lesson, "", question.text, ""};
+  if (!answered) {
+    lines.emplace_back("Say your answer aloud.");
+    return lines;
+  }
+  append(lines, paragraphs_of(question.answer));
+  append(lines, {"", "How was yours?", "5 perfect   4 right, after some thought   3 right, with great effort",
+                 "2 wrong, but I knew it when I saw it   1 wrong, it rang a bell   0 no idea"});
+  return lines;
+}
+
+}  // namespace attn::learn

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <optional>
+
+#include "learn/machine/verdict.hpp"
+#include "learn/memory/history.hpp"
+#include "learn/screens/terminal.hpp"
+#include "lesson/lesson.hpp"
+
+/// What watch, interview and review show: from data to lines, without a terminal and without files.
+namespace attn::learn {
+
+constexpr int deepest_hint = 3;
+
+/// A job that runs: "building, step 3 of 14 ...". In plain style without its steps, each of which would be a new page.
+std::string doing_line(const std::string& doing, bool plain, bool first_build);
+
+/// @param goals what one can do after the lesson, for when it passed
+/// @param speed the learner's beside the reference's, for when it passed
+Lines verdict_lines(const Verdict& verdict, const Lines& goals, const std::string& speed);
+
+/// The hints of these tasks, up to a level.
+Lines hint_lines(const std::vector<lesson::Task>& tasks, int level);
+
+/// The curriculum with a mark at one line.
+/// @param at what is marked, for plain style, which repeats it in words; empty for a screen
+Lines list_lines(Lines curriculum, std::size_t selected, const std::string& at);
+
+/// What "check all" found so far.
+/// @param running the lesson that is being checked and how far; empty: all are done
+Lines all_lines(const Lines& done, const std::string& running, const std::string& progress);
+
+/// @param files that the learner writes
+/// @param note about the last key; may be empty
+Lines watch_footer(const lesson::Lesson& lesson, const std::vector<std::string>& files,
+                   const std::optional<Verdict>& verdict, const std::string& note, int columns);
+
+/// "12:05 left", "0:30 over".
+std::string clock_text(double minutes_left);
+
+/// How an interview went.
+/// @param before the interviews on the lesson before this one
+/// @param mistakes the sentences of those that were made
+Lines result_lines(const InterviewRecord& interview, const Tries& before, const std::vector<std::string>& mistakes);
+
+/// One of the follow-up questions. @param answered whether its answer is shown
+Lines follow_up_lines(const std::vector<lesson::Question>& questions, std::size_t asked, bool answered);
+
+/// A question of a review. @param answered whether its answer is shown, to be graded
+Lines review_lines(const std::string& lesson, const lesson::Question& question, bool answered);
+
+}  // namespace attn::learn

@@ -1,0 +1,150 @@
+// What the screens show, from data to lines: without a terminal, a build or a file.
+#include "learn/screens/views.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace attn::learn {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+Verdict verdict_of(Verdict::Kind kind, const std::string& text) {
+  Verdict verdict;
+  verdict.kind = kind;
+  verdict.text = text;
+  return verdict;
+}
+
+Verdict one_of_two_passed() {
+  Verdict verdict = verdict_of(Verdict::Kind::failed, "✗ 01 sums");
+  verdict.checks = {{"Sums.Add", "passed", "", ""}, {"Sums.Merge", "failed", "threw", "01.2"}};
+  return verdict;
+}
+
+const lesson::Lesson sums{"/course", "01_sums"};
+const std::vector<std::string> sums_files = {"lessons/01_sums/sums.cpp"};
+
+// ------------------------------------------------------------------------------------------------------- watch
+
+TEST(DoingLine, ShowsTheStepsOfABuild) {
+  EXPECT_EQ(doing_line("building, step 3 of 14", false, false), "building, step 3 of 14 ...");
+  EXPECT_EQ(doing_line("building", false, true), "building ...   (the first time takes a minute or two)");
+}
+
+TEST(DoingLine, HasNoStepsInPlainStyle) { EXPECT_EQ(doing_line("building, step 3 of 14", true, true), "building ..."); }
+
+TEST(VerdictLines, ShowTheTextOfAFailure) {
+  EXPECT_THAT(verdict_lines(verdict_of(Verdict::Kind::failed, "one\ntwo"), {"add"}, "speed"),
+              ElementsAre("one", "two"));
+}
+
+TEST(VerdictLines, BeginWithTheWarnings) {
+  Verdict verdict = verdict_of(Verdict::Kind::failed, "✗ 01 sums");
+  verdict.warnings = "unused variable";
+  EXPECT_THAT(verdict_lines(verdict, {}, ""), ElementsAre("unused variable", "", "✗ 01 sums"));
+}
+
+TEST(VerdictLines, EndWithGoalsAndSpeedWhenPassed) {
+  EXPECT_THAT(verdict_lines(verdict_of(Verdict::Kind::passed, "✓ 01 sums"), {"add", "merge"}, "speed   1 ms"),
+              ElementsAre("✓ 01 sums", "", "Well done. You can now:", "- add", "- merge", "", "speed   1 ms", "",
+                          HasSubstr("n goes on")));
+}
+
+TEST(HintLines, ShowTheLevelsUpToTheOneAskedFor) {
+  const lesson::Task task{"01.1", "Add", {"Which sum?", "Add the rows.", "sum(X, 1)"}};
+  EXPECT_THAT(hint_lines({task}, 2), ElementsAre("01.1 Add", "", "hint 1 of 3", "Which sum?", "", "hint 2 of 3",
+                                                 "Add the rows.", "", HasSubstr("h says more")));
+  EXPECT_THAT(hint_lines({task}, 3).back(), HasSubstr("s shows the solution"));
+}
+
+TEST(HintLines, ShowEveryTask) {
+  const Lines lines = hint_lines({{"01.1", "Add", {"a?"}}, {"01.2", "Merge", {"b?"}}}, 1);
+  EXPECT_THAT(lines, ::testing::IsSupersetOf({"01.1 Add", "a?", "01.2 Merge", "b?"}));
+}
+
+TEST(ListLines, MarkTheSelectedLesson) {
+  EXPECT_THAT(list_lines({"> now  00 warm up", "       01 sums"}, 1, ""),
+              ElementsAre("  now  00 warm up", ">      01 sums", "", HasSubstr("Enter goes there")));
+  EXPECT_EQ(list_lines({"  a", "  b"}, 1, "01 sums").back(), "at: 01 sums");
+}
+
+TEST(AllLines, ShowWhatRunsAndAtTheEndTheProgress) {
+  const Lines done = {"✓ 00 warm up: 3 of 3 checks"};
+  EXPECT_THAT(all_lines(done, "01 sums: checking ...", "1 of 2 lessons passed"),
+              ElementsAre(done[0], "01 sums: checking ...", "", "Ctrl-C stops."));
+  EXPECT_THAT(all_lines(done, "", "1 of 2 lessons passed"),
+              ElementsAre(done[0], "", "1 of 2 lessons passed", "Esc goes back."));
+}
+
+TEST(WatchFooter, ShowsABarOnlyOnceThereIsAVerdict) {
+  EXPECT_THAT(watch_footer(sums, sums_files, {}, "", 200),
+              ElementsAre("", "read   lessons/01_sums/README.md", "write  lessons/01_sums/sums.cpp",
+                          "n next  p previous  h hint  l list  s solution  r reset  c check all  e edit  q quit"));
+  EXPECT_THAT(watch_footer(sums, sums_files, one_of_two_passed(), "", 65)[1],
+              "[###################...................] 1 of 2 checks");
+}
+
+TEST(WatchFooter, BreaksNoKeyFromItsWord) {
+  const Lines lines = watch_footer(sums, {}, {}, "a note", 21);
+  EXPECT_THAT(lines, ElementsAre("", HasSubstr("README"), "a note", "n next  p previous", "h hint  l list",
+                                 "s solution  r reset", "c check all  e edit", "q quit"));
+}
+
+// --------------------------------------------------------------------------------------------------- interview
+
+InterviewRecord interview(double minutes, double limit, bool passed) {
+  return {"2026-11-21T15:04:05+0100", "01_sums", minutes, limit, 2, passed, {}};
+}
+
+TEST(ClockText, CountsDownAndThenUp) {
+  EXPECT_EQ(clock_text(12.1), "12:06 left");
+  EXPECT_EQ(clock_text(0), "0:00 left");
+  EXPECT_EQ(clock_text(-0.5), "0:30 over");
+}
+
+TEST(ResultLines, SayHowItWent) {
+  EXPECT_EQ(result_lines(interview(12.44, 30, true), {}, {})[0], "Passed: 12.4 minutes of 30, 2 checks used");
+  EXPECT_EQ(result_lines(interview(31, 30, true), {}, {})[0], "Passed, late: 31.0 minutes of 30, 2 checks used");
+  EXPECT_EQ(result_lines(interview(5, 30, false), {}, {})[0], "Not passed: 5.0 minutes of 30, 2 checks used");
+}
+
+TEST(ResultLines, CompareWithTheBestSoFar) {
+  const Tries before{2, 1, 10, "2026-11-20"};
+  EXPECT_EQ(result_lines(interview(9, 30, true), before, {})[1], "A personal best. 3 attempts so far.");
+  EXPECT_EQ(result_lines(interview(11, 30, true), before, {})[1],
+            "Your best: 10.0 minutes, on 2026-11-20. 3 attempts so far.");
+  EXPECT_EQ(result_lines(interview(1, 30, false), before, {})[1],
+            "Your best: 10.0 minutes, on 2026-11-20. 3 attempts so far.");
+  EXPECT_EQ(result_lines(interview(1, 30, false), {}, {})[1], "1 attempt so far; none passed yet.");
+}
+
+TEST(ResultLines, NameTheMistakes) {
+  EXPECT_THAT(result_lines(interview(1, 30, false), {}, {"the scores are not scaled"}),
+              ElementsAre(testing::_, testing::_, "mistake  the scores are not scaled"));
+}
+
+TEST(FollowUpLines, ShowTheAnswerOnlyWhenAsked) {
+  const std::vector<lesson::Question> questions = {{"Why √E?", "Variance."}, {"Why softmax?", "Weights."}};
+  EXPECT_THAT(follow_up_lines(questions, 1, false), ElementsAre("", HasSubstr("question 2 of 2"), "", "Why softmax?"));
+  EXPECT_THAT(follow_up_lines(questions, 0, true),
+              ElementsAre("", HasSubstr("question 1 of 2"), "", "Why √E?", "", "Variance."));
+  EXPECT_THAT(follow_up_lines({}, 0, true), IsEmpty());
+}
+
+TEST(ReviewLines, HideTheAnswerUntilItIsGraded) {
+  const lesson::Question question{"Why √E?", "Variance."};
+  EXPECT_THAT(review_lines("01 sums", question, false),
+              ElementsAre("01 sums", "", "Why √E?", "", "Say your answer aloud."));
+  const Lines graded = review_lines("01 sums", question, true);
+  EXPECT_THAT(graded, ::testing::IsSupersetOf({"Variance.", "How was yours?"}));
+  EXPECT_THAT(graded, Not(::testing::Contains("Say your answer aloud.")));
+  EXPECT_THAT(graded, SizeIs(9));
+}
+
+}  // namespace
+}  // namespace attn::learn
