@@ -99,7 +99,7 @@ class Commands {
     CLI::App* interview = add("interview", "a lesson on a blank page, against the clock", [this](Course& c) {
       return learn::interview(c, given_.lesson, given_.minutes, given_.plain);
     });
-    lesson_of(interview, "its number, such as 05; without it, 05, then 12, then the one of longest ago");
+    lesson_of(interview, "its number, such as 05; without it, 05, then 12, then the least recent one");
     interview->add_option("--minutes", given_.minutes, "how long")->check(CLI::Range(0.05, 600.0));
     add("review", "what is due today: questions to answer aloud, lessons to redo",
         [this](Course& c) { return review(c, given_.plain); });
@@ -117,7 +117,7 @@ class Commands {
     restore->add_option("name", given_.backup, "as ./learn backups shows it, or its beginning; without it, the newest");
     restore->callback([this] { given_.restore = true; });
     add("update", "fetch the newest course with git; what you wrote stays", [](Course& c) { return update(c); });
-    add("doctor", "what on this machine is missing or wrong, and the line that mends it",
+    add("doctor", "what on this machine is missing or wrong, and the line that fixes it",
         [](Course& c) { return doctor(c.root, std::cout); });
     add("version", "the version of the course", [](Course& c) { return version(c); });
     add("verify", "for authors: prove every promise of the course", [](Course& c) {

@@ -161,7 +161,7 @@ damaged "a folder that should be the lock" eval 'rm -f build/dev/learn.lock && m
 damaged "a pipe that should be the lock" eval 'rm -rf build/dev/learn.lock && mkfifo build/dev/learn.lock'
 mv CMakeLists.txt "$scratch/"
 echo 'no CMake (' >CMakeLists.txt
-expect 2 "This begins it anew: rm -rf build/dev" "!begin with the first error" -- within check 01
+expect 2 "This starts it again: rm -rf build/dev" "!begin with the first error" -- within check 01
 mv "$scratch/CMakeLists.txt" .
 touch CMakeLists.txt
 expect 0 "$total of $total checks passed" -- within check 01
@@ -177,7 +177,7 @@ expect 0 "✓ 01 self_attention_v1: $total of $total checks" "1 of 1 lesson pass
 expect 0 '"lessons": [' '"verdict": "passed"' -- out_of learn check all --json
 holds "check all --json is JSON" is_json
 cp -rp "$scratch/lessons/00_warm_up" lessons/
-expect 1 "  00 warm_up: not begun" "✓ 01 self_attention_v1" "1 of 2 lessons passed" -- learn check all
+expect 1 "  00 warm_up: not started" "✓ 01 self_attention_v1" "1 of 2 lessons passed" -- learn check all
 sed 's#return context;#std::cout << "caf\\xe9 noir\\n"; return {};#' "$right" >"$lesson" # Latin-1
 expect 1 '"verdict": "failed"' 'noir' -- out_of learn check 01 --json
 holds "check --json is JSON whatever bytes a program prints" is_json
@@ -261,11 +261,11 @@ echo "a new chapter" >>"$upstream/lessons/01_self_attention_v1/README.md"
 echo "// a new stub" | tee -a "$upstream/$stub" >>"$upstream/$lesson"
 publish "news"
 git -C "$upstream" push --quiet "$scratch/remote.git" main
-expect 0 "What you wrote stands where it stood; a copy is kept as 20" "$lesson begins otherwise now: compare yours with $stub" -- update
+expect 0 "What you wrote is untouched; a copy is kept as 20" "$lesson has a new starting point: compare yours with $stub" -- update
 holds "the chapter is new" grep -q "a new chapter" "$mine/lessons/01_self_attention_v1/README.md"
 holds "what was written stands" cmp -s "$scratch/written" "$mine/$lesson"
 holds "and is kept" cmp -s "$scratch/written" "$(echo "$mine"/.learn/backup/*_update_all)/$lesson"
-expect 0 "Already up to date" "!begins otherwise" -- update
+expect 0 "Already up to date" "!new starting point" -- update
 
 rm "$mine/lessons/01_self_attention_v1/notes.cpp" # so that git leaves nothing of the folder
 git -C "$upstream" mv lessons/01_self_attention_v1 lessons/01_another_name
@@ -284,7 +284,7 @@ mkdir "$scratch/bin"
 # shellcheck disable=SC2016 # for the script
 printf '#!/bin/sh\n[ "$1" != merge ] || kill -INT $PPID\nexec %s "$@"\n' "$(command -v git)" >"$scratch/bin/git"
 chmod +x "$scratch/bin/git"
-PATH=$scratch/bin:$PATH expect 0 "What you wrote stands where it stood" -- update
+PATH=$scratch/bin:$PATH expect 0 "What you wrote is untouched" -- update
 holds "what was written stands, though Ctrl-C was pressed meanwhile" cmp -s "$scratch/written" "$mine/$own"
 
 # what else is as it was: a mode, a link, what is staged, what git is told to leave alone
@@ -305,7 +305,7 @@ git -C "$mine" diff --cached >"$scratch/index"
 echo "news" | tee -a "$upstream/lessons/00_warm_up/README.md" >>"$upstream/lessons/06_heads/README.md"
 publish "news"
 git -C "$upstream" push --quiet "$scratch/remote.git" main
-expect 0 "What you wrote stands where it stood" -- update
+expect 0 "What you wrote is untouched" -- update
 holds "the chapter is new, though an answer is skipped" grep -q "^news$" "$mine/lessons/06_heads/README.md"
 holds "a mode stays" [ "$(stat -c %a "$mine/$own")" = 700 ]
 holds "a link stays" [ "$(readlink "$mine/$linked")" = "$scratch/kept elsewhere.cpp" ]
@@ -328,14 +328,14 @@ cp "$mine/$own" "$scratch/written"
 echo "more" >>"$upstream/lessons/00_warm_up/README.md"
 publish "more"
 git -C "$upstream" push --quiet "$scratch/remote.git" main
-expect 2 "fast-forward" "git could not bring the course up to date (above: its reason); nothing of yours was changed" -- update
+expect 2 "fast-forward" "git could not bring the course up to date (its reason is above); nothing of yours was changed" -- update
 holds "what was written stands, though git refused" cmp -s "$scratch/written" "$mine/$own"
 
 mv "$scratch/remote.git" "$scratch/elsewhere.git"
 expect 2 "git could not bring the course up to date" -- update
 holds "what was written stands, though git found nothing" cmp -s "$scratch/written" "$mine/$own"
 rm -rf "$mine/.git"
-expect 2 "is no clone of a git repository" -- update
+expect 2 "is not a clone of a git repository" -- update
 holds "what was written stands, though there is no git" cmp -s "$scratch/written" "$mine/$own"
 
 finish

@@ -140,7 +140,7 @@ TEST_F(Doctor, TellsAnOldCMakeFromANewOne) {
   stand_in("cmake", "echo cmake version 4.0.3");
   EXPECT_THAT(look_at("CMake"), is_ok("4.0.3"));
   stand_in("cmake", "exit 1");
-  EXPECT_THAT(look_at("CMake"), is_wrong("does not tell its version", "cmake"));
+  EXPECT_THAT(look_at("CMake"), is_wrong("does not report its version", "cmake"));
 }
 
 TEST_F(Doctor, TellsAnOldCompilerFromANewOne) {
@@ -172,7 +172,7 @@ TEST_F(Doctor, AcceptsABuildFolderThatIsConfigured) {
 TEST_F(Doctor, SaysThatTheCompilerOfTheBuildFolderIsGone) {
   configured();
   fs::remove(scratch_ / "bin" / "c++");
-  EXPECT_THAT(look_at("build"), is_wrong("which is not there any more", "rm -r build/dev"));
+  EXPECT_THAT(look_at("build"), is_wrong("which is no longer there", "rm -r build/dev"));
 }
 
 TEST_F(Doctor, SaysThatTheCourseWasMoved) {
@@ -197,7 +197,7 @@ TEST_F(Doctor, SaysThatConfiguringDidNotComeToItsEnd) {
 
 TEST_F(Doctor, SaysThatTheLinkerOfTheBuildFolderIsGone) {
   configured("ATTN_LLD:FILEPATH=" + (scratch_ / "ld.lld").string() + "\n");
-  EXPECT_THAT(look_at("linker"), is_wrong("not there any more", "cmake --preset dev -U ATTN_LLD"));
+  EXPECT_THAT(look_at("linker"), is_wrong("no longer there", "cmake --preset dev -U ATTN_LLD"));
 }
 
 TEST_F(Doctor, SaysThatTheBuildDoesNotUseTheQuickLinkerYet) {
@@ -376,11 +376,11 @@ TEST(Print, KeepsToTheWidthOfTheTerminalButNeverBreaksALineToRun) {
   const std::string line = "sudo apt-get install a-package-with-a-long-name another-package-with-a-long-name";
   std::ostringstream out;
   print({{Finding::Kind::ok, "compiler", "g++ 12.2.0", ""},
-         {Finding::Kind::remark, "linker", "the default one; a quicker one saves up to 0.4 s each time", line}},
+         {Finding::Kind::remark, "linker", "the default one; a faster one saves up to 0.4 s each time", line}},
         60, out);
   EXPECT_EQ(out.str(),
             "ok       compiler       g++ 12.2.0\n"
-            "remark   linker         the default one; a quicker one saves\n"
+            "remark   linker         the default one; a faster one saves\n"
             "                        up to 0.4 s each time\n"
             "                        fix: " +
                 line + "\n\nNothing is wrong.\n");

@@ -233,9 +233,9 @@ TEST_F(Evening, NamesAMistakeGivesHintsAndWaitsAfterThePass) {
   EXPECT_SHOWS(terminal, "hint 3 of 3");
   EXPECT_SHOWS(terminal, "Esc goes back; s shows the solution.");
   terminal.type("s");
-  EXPECT_SHOWS(terminal, "You have not passed this lesson yet. Show the solution all the same?");
+  EXPECT_SHOWS(terminal, "You have not passed this lesson yet. Show the solution anyway?");
   terminal.type("n");
-  EXPECT_GONE(terminal, "Show the solution all the same?");
+  EXPECT_GONE(terminal, "Show the solution anyway?");
   EXPECT_SHOWS(terminal, not_passed);
 
   save(right);
@@ -318,8 +318,8 @@ TEST_F(Evening, ChecksAllLessonsUntilItIsStopped) {
   terminal.type("c");
   EXPECT_SHOWS(terminal, "Ctrl-C stops.");
   EXPECT_THAT(terminal.screen(), HasSubstr(none_passed()));  // what is known of this one stays
-  ASSERT_VERDICT(terminal, "00 warm_up: not begun");
-  ASSERT_VERDICT(terminal, "01 self_attention_v1: not begun");
+  ASSERT_VERDICT(terminal, "00 warm_up: not started");
+  ASSERT_VERDICT(terminal, "01 self_attention_v1: not started");
   ASSERT_VERDICT(terminal, "02 fused_qkv: building");
   terminal.type(key::escape);
   EXPECT_SHOWS(terminal, "02 fused_qkv: building");  // there is no other view of it
@@ -661,7 +661,7 @@ TEST_F(Evening, IsPlainTextInWordsWhereThatIsWanted) {
     terminal.type(key::escape);
     terminal.type("x");
     terminal.type("?");
-    EXPECT_SHOWS(terminal, "Enter checks once more");
+    EXPECT_SHOWS(terminal, "Enter checks again");
     terminal.type("q");
     EXPECT_EQ(terminal.wait_for_exit(), 0) << terminal;
     EXPECT_THAT(terminal.transcript(), Not(HasSubstr("\x1b"))) << cross;

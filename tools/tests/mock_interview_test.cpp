@@ -198,7 +198,7 @@ TEST(MockInterview, GoesOnWhenTheTimeIsOverAndCountsAsLate) {
 
   ScreenRobot terminal(tool_on_copy({"interview", "01", "--minutes", "0.05"}), sized(40, 100));
   ASSERT_SHOWS(terminal, "Interview: 01 self_attention_v1");
-  EXPECT_SHOWS(terminal, "The time is over. Go on if you like: it counts as late.");
+  EXPECT_SHOWS(terminal, "Time is up. Go on if you like: it counts as late.");
   EXPECT_SHOWS(terminal, " over");
   fs::copy_file(copy / solution_01, copy / page_01, fs::copy_options::overwrite_existing);
   terminal.type("c");
@@ -366,7 +366,7 @@ TEST(Review, OffersTheInterviewOfALessonThatIsDue) {
       copy_with({{"cards", {{first_lesson, card_due(today())}, {blank_class, card_due(today(), 2, 2.5, 6)}}}});
   ScreenRobot terminal(tool_on_copy({"review"}), sized(40, 100));
   ASSERT_SHOWS(terminal, "01 self_attention_v1: ");
-  EXPECT_SHOWS(terminal, "Write it once more from blank, as an interview of 15 minutes.");
+  EXPECT_SHOWS(terminal, "Write it again from blank, as an interview of 15 minutes.");
   terminal.type("n");
   ASSERT_SHOWS(terminal, "05 interview_self_attention: ");
   terminal.type("y");

@@ -58,7 +58,7 @@ TEST(VerdictLines, EndWithGoalsAndSpeedWhenPassed) {
 TEST(HintLines, ShowTheLevelsUpToTheOneAskedFor) {
   const lesson::Task task{"01.1", "Add", {"Which sum?", "Add the rows.", "sum(X, 1)"}};
   EXPECT_THAT(hint_lines({task}, 2), ElementsAre("01.1 Add", "", "hint 1 of 3", "Which sum?", "", "hint 2 of 3",
-                                                 "Add the rows.", "", HasSubstr("h says more")));
+                                                 "Add the rows.", "", HasSubstr("h shows more")));
   EXPECT_THAT(hint_lines({task}, 3).back(), HasSubstr("s shows the solution"));
 }
 

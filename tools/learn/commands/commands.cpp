@@ -58,7 +58,7 @@ json as_json(const Lesson& lesson, const Verdict& verdict) {
           {"text", verdict.text},         {"checks", checks}};
 }
 
-/// Bytes that are no UTF-8, in what a compiler or a learner's program says, are replaced: it stays JSON.
+/// Bytes that are not valid UTF-8, in what a compiler or a learner's program prints, are replaced: it stays JSON.
 void print_json(const json& document) {
   std::cout << document.dump(2, ' ', false, json::error_handler_t::replace) << std::endl;
 }
@@ -147,7 +147,7 @@ int overview(Course& course) {
   if (fs::exists(build_folder(course.root) / lesson.program())) return exit_passed;
   course.print("\nbuilding lesson " + lesson.number() + " once, so that checking it is quick ...");
   const auto built = build(course.root, usual_preset, lesson.program());
-  course.print(built.ok ? "ready" : built.compiler_says);
+  course.print(built.ok ? "ready" : built.output);
   return exit_passed;
 }
 
@@ -216,7 +216,7 @@ int demo(const Course& course, const std::string& name, const std::vector<std::s
     throw std::invalid_argument("lesson " + lesson.title() + " has no demonstration; see demos/");
   }
   const auto built = build(course.root, usual_preset, lesson.demo_program());
-  if (!built.compiler_says.empty()) course.print(built.compiler_says);
+  if (!built.output.empty()) course.print(built.output);
   if (!built.ok) {
     course.print(lesson.title() + " does not compile yet: begin with the first error above");
     return exit_not_judged;

@@ -24,7 +24,7 @@ const std::map<Standing, Name> names = {{Standing::untouched, {"", "untouched"}}
                                         {Standing::begun, {"begun", "begun"}},
                                         {Standing::passed, {"passed", "passed"}},
                                         {Standing::changed, {"passed, changed since", "changed"}},
-                                        {Standing::reset, {"passed, begun again", "begun_again"}},
+                                        {Standing::reset, {"passed, reset since", "begun_again"}},
                                         {Standing::regressed, {"no longer passes", "no_longer"}}};
 
 }  // namespace
@@ -139,9 +139,9 @@ std::string summary(const Lesson& lesson, const Verdict& verdict, Standing befor
   } else {
     line += verdict.word();
   }
-  if (before == Standing::untouched && !passed) line = "  " + lesson.title() + ": not begun";
+  if (before == Standing::untouched && !passed) line = "  " + lesson.title() + ": not started";
   if (!passed && (counts_as_passed(before) || before == Standing::regressed))
-    line += "; it passed once, and does no longer";
+    line += "; it passed before, but no longer does";
   return line;
 }
 

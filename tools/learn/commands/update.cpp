@@ -21,9 +21,9 @@ struct Answer {
   std::string text;
   std::string stub;
   fs::perms permissions{};
-  fs::path link;         ///< where it leads; empty when it is no link
+  fs::path link;         ///< where it leads; empty when it is not a link
   std::string staged;    ///< "mode,object", when git has a change of it in the index
-  bool skipped = false;  ///< git is told to leave it alone (skip-worktree)
+  bool skipped = false;  ///< git leaves it alone (skip-worktree)
 };
 
 /// What git answers, without the end of the line; empty when it refuses.
@@ -121,7 +121,7 @@ void report_new_stub(const Course& course, const std::string& file, const std::s
   if (!fs::exists(now)) {
     course.print(file + " is no longer part of the course: yours is still there");
   } else if (lesson::read_file(now) != stub) {
-    course.print(file + " begins otherwise now: compare yours with " + fs::relative(now, course.root).string());
+    course.print(file + " has a new starting point: compare yours with " + fs::relative(now, course.root).string());
   }
 }
 
@@ -130,7 +130,7 @@ void report_new_stub(const Course& course, const std::string& file, const std::s
 int update(const Course& course) {
   if (!fs::exists(course.root / ".git")) {
     throw std::runtime_error(course.root.string() +
-                             " is no clone of a git repository, so there is nothing to update it from; clone the "
+                             " is not a clone of a git repository, so there is nothing to update it from; clone the "
                              "course anew, and copy what you wrote in lessons/");
   }
   const auto could_not = [&](const std::string& why) {
@@ -142,15 +142,15 @@ int update(const Course& course) {
   }
   const int fetched = judge::run({"git", "fetch"}, course.root);  // what takes long, or fails, while all is as it was
   if (fetched == 127) return could_not("it is not installed");
-  if (fetched != 0) return could_not("above: its reason");
+  if (fetched != 0) return could_not("its reason is above");
 
   const auto answers = written_answers(course);
   std::vector<std::string> files;
   for (const auto& [file, answer] : answers) files.push_back(file);
   const std::string kept = keep_copy(course.root, files, "update", "all");
   const int result = merge_under(course.root, answers);
-  if (!kept.empty()) course.print("What you wrote stands where it stood; a copy is kept as " + kept);
-  if (result != 0) return could_not("above: its reason");
+  if (!kept.empty()) course.print("What you wrote is untouched; a copy is kept as " + kept);
+  if (result != 0) return could_not("its reason is above");
   for (const auto& [file, answer] : answers) report_new_stub(course, file, answer.stub);
   return exit_passed;
 }

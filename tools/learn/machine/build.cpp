@@ -73,7 +73,7 @@ void BuildSteps::ended(int exit_code, const std::string& output) {
 }
 
 std::string BuildSteps::complaint(const std::string& output) const {
-  if (broken_) return output + "\nThe build is broken (above: why). This begins it anew: rm -rf build/" + preset_;
+  if (broken_) return output + "\nThe build is broken (above: why). This starts it again: rm -rf build/" + preset_;
   const std::string says = without_build_noise(output);
   return says.empty() ? output : says;
 }
@@ -102,7 +102,7 @@ std::string without_build_noise(const std::string& output) {
   std::string kept;
   bool command_follows = false;
   for (std::string row; std::getline(in, row);) {
-    if (row.rfind("ERROR: ld.so: object ", 0) == 0) continue;  // every program says so of a wrong LD_PRELOAD
+    if (row.rfind("ERROR: ld.so: object ", 0) == 0) continue;  // every program prints it when LD_PRELOAD is wrong
     const bool is_command = command_follows;
     command_follows = row.rfind("FAILED: ", 0) == 0;
     const bool is_of_cmake = row.rfind("-- ", 0) == 0;  // it configures again when the course was updated

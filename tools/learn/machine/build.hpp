@@ -15,7 +15,7 @@ std::filesystem::path build_folder(const std::filesystem::path& root, const std:
 /// The result of building something.
 struct Built {
   bool ok;
-  std::string compiler_says;  ///< errors and warnings in the compiler's own words
+  std::string output;  ///< errors and warnings in the compiler's own words
 };
 
 /// The command that builds a target of a preset that is configured.

@@ -155,7 +155,7 @@ void Judgement::stop() {
   Job::stop();
   verdict_ = {};
   verdict_.kind = Verdict::Kind::stopped;
-  verdict_.text = lesson_.title() + ": stopped before there was a verdict; Enter or the next save checks once more";
+  verdict_.text = lesson_.title() + ": stopped before there was a verdict; Enter or the next save checks again";
 }
 
 }  // namespace attn::learn

@@ -23,7 +23,7 @@ std::string as_root(const std::string& line);
 struct FileSystem {
   unsigned long magic;  ///< as statfs() gives it; linux/magic.h has most of them
   const char* name;
-  bool tells_saves;  ///< whether inotify tells of every save, or only of those made on this machine
+  bool reports_saves;  ///< whether inotify reports every save, or only those made on this machine
 };
 
 /// What a folder is on.

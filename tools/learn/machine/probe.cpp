@@ -1,6 +1,6 @@
 // learn_probe: what Armadillo and the BLAS below it really are when the course's own build links them. One JSON object
-// on standard output, for ./learn doctor. It tells of OpenBLAS only what the loaded library has, so that it also links
-// and runs over another BLAS.
+// on standard output, for ./learn doctor. It reports of OpenBLAS only what the loaded library has, so that it also
+// links and runs over another BLAS.
 #include <dlfcn.h>
 
 #include <armadillo>
@@ -52,7 +52,7 @@ double gigaflops() {
   return best;
 }
 
-/// Debian has OpenBLAS's own libblas.so beside libopenblas.so, so that the file alone does not tell.
+/// Debian has OpenBLAS's own libblas.so beside libopenblas.so, so the file alone does not show which one is loaded.
 bool is_openblas(const std::string& blas) {
   return !blas.empty() && (blas.find("openblas") != std::string::npos || blas == file_of("openblas_get_config"));
 }

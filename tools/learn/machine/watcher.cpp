@@ -11,7 +11,7 @@ namespace attn::learn {
 
 namespace fs = std::filesystem;
 
-Watcher::Watcher(std::vector<fs::path> files) : files_(std::move(files)), seen_(look()) {
+Watcher::Watcher(std::vector<fs::path> files) : files_(std::move(files)), seen_(stamp()) {
   inotify_ = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   std::set<fs::path> folders;
   for (const auto& file : files_) folders.insert(file.parent_path());
@@ -29,12 +29,12 @@ bool Watcher::changed() {
   char events[4096];
   while (inotify_ >= 0 && read(inotify_, events, sizeof events) > 0) {
   }
-  std::string now = look();
+  std::string now = stamp();
   return std::exchange(seen_, now) != now;
 }
 
 /// Inode, size and time of every file.
-std::string Watcher::look() const {
+std::string Watcher::stamp() const {
   std::string all;
   for (const auto& file : files_) {
     struct stat info {};

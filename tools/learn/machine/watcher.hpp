@@ -7,7 +7,7 @@
 namespace attn::learn {
 
 /// Notices when files are saved: by looking at them, which works on every file system, and sooner where the kernel
-/// tells (inotify). Editors that write a new file and rename it are noticed likewise.
+/// reports them (inotify). Editors that write a new file and rename it are noticed, too.
 class Watcher {
  public:
   explicit Watcher(std::vector<std::filesystem::path> files);
@@ -15,14 +15,14 @@ class Watcher {
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
 
-  /// For poll(): readable when it is worth to look; -1 where the kernel does not tell.
+  /// For poll(): readable when a file may have changed; -1 where the kernel does not report it.
   int wake_fd() const { return inotify_; }
 
-  /// Whether a file is another one than at the last call.
+  /// Whether a file has changed since the last call.
   bool changed();
 
  private:
-  std::string look() const;
+  std::string stamp() const;
 
   std::vector<std::filesystem::path> files_;
   int inotify_ = -1;

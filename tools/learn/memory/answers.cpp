@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <regex>
 #include <stdexcept>
@@ -266,6 +267,21 @@ std::string keep_copy(const fs::path& root, const std::vector<std::string>& file
   }
 }
 
+/// Gives files of the learner's these texts, after keeping a copy of those that change. @return the copy's name
+static std::string replace_answers(const Lesson& lesson, const std::map<std::string, std::string>& texts,
+                                   const std::string& why) {
+  std::vector<std::string> changed;
+  for (const auto& [file, text] : texts) {
+    if (!fs::exists(lesson.root / file) || read_file(lesson.root / file) != text) changed.push_back(file);
+  }
+  const std::string copy = keep_copy(lesson.root, changed, why, lesson.number());
+  for (const auto& file : changed) {
+    fs::create_directories((lesson.root / file).parent_path());
+    replace_file(lesson.root / file, texts.at(file));
+  }
+  return copy;
+}
+
 std::vector<Backup> backups(const fs::path& root) {
   std::vector<Backup> all;
   for (const Name& name : names_of_backups(root)) {
@@ -291,31 +307,18 @@ std::string restore(const fs::path& root, const std::string& name) {
 }
 
 std::string reset(const Lesson& lesson) {
-  std::vector<std::string> changed;
-  for (const auto& file : given_files(lesson)) {
-    const fs::path answer = lesson.root / file;
-    if (!fs::exists(answer) || read_file(answer) != read_file(lesson.stub_of(file))) changed.push_back(file);
-  }
-  const std::string copy = keep_copy(lesson.root, changed, "reset", lesson.number());
-  for (const auto& file : changed) replace_file(lesson.root / file, read_file(lesson.stub_of(file)));
-  return copy;
+  std::map<std::string, std::string> stubs;
+  for (const auto& file : given_files(lesson)) stubs[file] = read_file(lesson.stub_of(file));
+  return replace_answers(lesson, stubs, "reset");
 }
 
 Lesson blank_page(const Lesson& lesson) {
-  Lesson scratch = lesson;
-  scratch.work_folder = ".learn/interview";
-  std::vector<std::string> written;
-  for (const auto& page : given_files(scratch)) {
-    const fs::path file = lesson.root / page;
-    if (!fs::exists(file) || lesson::read_file(file) != blank(lesson::read_file(lesson.stub_of(page))))
-      written.push_back(page);
-  }
-  keep_copy(lesson.root, written, "interview", lesson.number());
-  for (const auto& page : written) {
-    fs::create_directories((lesson.root / page).parent_path());
-    replace_file(lesson.root / page, blank(lesson::read_file(lesson.stub_of(page))));
-  }
-  return scratch;
+  Lesson page = lesson;
+  page.work_folder = ".learn/interview";
+  std::map<std::string, std::string> stubs;
+  for (const auto& file : given_files(page)) stubs[file] = blank(read_file(page.stub_of(file)));
+  replace_answers(page, stubs, "interview");
+  return page;
 }
 
 }  // namespace attn::learn

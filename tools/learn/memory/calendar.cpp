@@ -30,9 +30,9 @@ Day parse_day(const std::string& text) {
     parts.tm_year -= 1900;
     parts.tm_mon -= 1;
     const Day day = timegm(&parts) / seconds_per_day;
-    if (day_text(day) == text) return day;  // February 30 comes back as March 1 or 2, and 2026-1-1 otherwise written
+    if (day_text(day) == text) return day;  // February 30 comes back as March 1 or 2, and 2026-1-1 with its zeros
   }
-  throw std::invalid_argument("\"" + text + "\" is no day; write one like 2026-11-21");
+  throw std::invalid_argument("\"" + text + "\" is not a day; write one like 2026-11-21");
 }
 
 std::string local_time(std::time_t time, const char* format) {

@@ -15,7 +15,7 @@ Day today();
 /// "2026-11-21".
 std::string day_text(Day day);
 
-/// @throws std::invalid_argument naming the text when it is no "YYYY-MM-DD" of a day that exists.
+/// @throws std::invalid_argument naming the text when it is not the "YYYY-MM-DD" of a day that exists.
 Day parse_day(const std::string& text);
 
 /// A time in the learner's zone, as strftime writes it.

@@ -6,7 +6,7 @@
 
 #include "learn/memory/state.hpp"
 
-/// What can be told from the past: pure functions on the state.
+/// What follows from the past: pure functions on the state.
 namespace attn::learn {
 
 /// Days of work in a row that end today, or yesterday while there is still time.

@@ -34,7 +34,7 @@ void record(Store& store, const Lesson& lesson, const Verdict& verdict) {
         if (verdict.kind == Verdict::Kind::not_compiled) return;  // says nothing about what is in the files
         ++record.checks;
         record.passing = verdict.kind == Verdict::Kind::passed;
-        for (const auto& id : verdict.mistakes) {  // once, however often the text is judged before it is mended
+        for (const auto& id : verdict.mistakes) {  // once, however often the text is judged before it is fixed
           const auto& known = record.named;
           if (std::find(known.begin(), known.end(), id) == known.end()) ++record.mistakes[id];
         }

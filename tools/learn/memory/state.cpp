@@ -30,7 +30,7 @@ namespace {
 
 constexpr int our_version = 2;
 
-/// Why a file is no state that we can read, and what brings it back.
+/// Why a file is not a state that we can read, and what brings it back.
 struct Unusable : std::runtime_error {
   Unusable(const std::string& why, std::string its_word, std::string its_way_back)
       : std::runtime_error(why), word(std::move(its_word)), way_back(std::move(its_way_back)) {}
@@ -39,7 +39,7 @@ struct Unusable : std::runtime_error {
 };
 
 struct Damaged : Unusable {
-  explicit Damaged(const std::string& why) : Unusable(why, "damaged", "If you can mend it, move it back.") {}
+  explicit Damaged(const std::string& why) : Unusable(why, "damaged", "If you can fix it, move it back.") {}
 };
 
 [[noreturn]] void refuse(const std::string& name, const std::string& expected) {
@@ -121,7 +121,7 @@ void take(const json& value, const std::string& name, double& into) {
 
 void take(const json& value, const std::string& name, int& into) {
   using Range = std::numeric_limits<int>;
-  if (!value.is_number_integer() || value < Range::min() || value > Range::max()) refuse(name, "a whole number");
+  if (!value.is_number_integer() || value < Range::min() || value > Range::max()) refuse(name, "an integer");
   into = value;
 }
 
@@ -175,7 +175,7 @@ json parse(const std::string& text) {
     return json::parse(text);
   } catch (const json::parse_error& error) {
     if (error.byte > text.size()) throw Damaged("it is cut off");
-    throw Damaged("it is no JSON from byte " + std::to_string(error.byte) + " on");
+    throw Damaged("it is not JSON from byte " + std::to_string(error.byte) + " on");
   } catch (const json::exception&) {
     throw Damaged("it has a number that is too large");
   }
@@ -229,7 +229,7 @@ fs::path find_source(const fs::path& folder) {
   return {};
 }
 
-/// @throws Unusable when there is something that is no state; another exception when it cannot be read.
+/// @throws Unusable when what is there is not a state; another exception when it cannot be read.
 State read_state(const fs::path& source) {
   if (source.empty()) return {};
   if (source.filename() == "state.json") return parse_state(text_of(source));
@@ -272,7 +272,7 @@ class Lock {
     const int error = errno;
     if (file_ >= 0) close(file_);
     throw std::runtime_error("cannot lock " + file.string() + ": " +
-                             (error == EWOULDBLOCK ? "another ./learn has locked it and does not go on"
+                             (error == EWOULDBLOCK ? "another ./learn holds the lock and does not release it"
                                                    : std::generic_category().message(error)));
   }
   ~Lock() { close(file_); }
@@ -283,7 +283,7 @@ class Lock {
   int file_;
 };
 
-/// A name that nothing has yet; under the lock, nobody else takes it.
+/// A name that nothing has yet; under the lock, no other tool takes it.
 fs::path free_name(const fs::path& wanted) {
   fs::path name = wanted;
   for (int i = 2; fs::exists(fs::symlink_status(name)); ++i) name = wanted.string() + "-" + std::to_string(i);
@@ -361,7 +361,8 @@ void Store::update(const std::function<void(State&)>& change, bool worked) {
 
 void Store::go_on_in_memory(const std::string& reason) {
   in_memory_ = true;
-  err_ << "Your progress cannot be kept: " << reason << ".\nWork goes on, but this is forgotten when the command ends; "
+  err_ << "Your progress cannot be kept: " << reason
+       << ".\nYou can go on, but this is forgotten when the command ends; "
        << "make " << folder_.string() << " a folder that you can read and write.\n";
 }
 

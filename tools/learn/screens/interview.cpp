@@ -55,7 +55,7 @@ class Interview : public Screen {
   bool advance() override {
     if (!is_over_ && !noted_late_ && minutes() > record_.limit) {
       noted_late_ = true;
-      note_ = "The time is over. Go on if you like: it counts as late.";
+      note_ = "Time is up. Go on if you like: it counts as late.";
       return true;
     }
     if (prebuild_ && prebuild_->advance()) prebuild_.reset();

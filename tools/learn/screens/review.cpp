@@ -126,7 +126,7 @@ class Review : public Screen {
     const Item& item = items_.front();
     if (item.question) return review_lines(item.lesson.title(), *item.question, answered_);
     return {item.lesson.title() + ": " + item.lesson.subject(), "",
-            "Write it once more from blank, as an interview of " + std::to_string(item.lesson.interview().minutes) +
+            "Write it again from blank, as an interview of " + std::to_string(item.lesson.interview().minutes) +
                 " minutes."};
   }
 

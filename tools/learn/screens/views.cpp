@@ -78,7 +78,7 @@ Lines hint_lines(const std::vector<lesson::Task>& tasks, int level) {
     }
     lines.emplace_back();
   }
-  lines.push_back(level < deepest_hint ? "h says more, Esc goes back." : "Esc goes back; s shows the solution.");
+  lines.push_back(level < deepest_hint ? "h shows more, Esc goes back." : "Esc goes back; s shows the solution.");
   return lines;
 }
 

@@ -190,7 +190,7 @@ class Watch : public Screen {
       case keys::escape: show(checks_.are_of_all() ? View::all : View::verdict); break;
       case '?':
         note_ =
-            "Enter checks once more; arrows, Space, Home and End scroll; Esc goes back; Ctrl-C stops what runs, or "
+            "Enter checks again; arrows, Space, Home and End scroll; Esc goes back; Ctrl-C stops what runs, or "
             "quits.";
         break;
       default: return false;
@@ -263,7 +263,7 @@ class Watch : public Screen {
       return;
     }
     show(View::verdict);
-    ask("You have not passed this lesson yet. Show the solution all the same?", [this] { show(View::solution); });
+    ask("You have not passed this lesson yet. Show the solution anyway?", [this] { show(View::solution); });
   }
 
   void ask_reset() {

@@ -22,7 +22,7 @@ bool is_wrong(const Finding& finding) { return finding.kind == Finding::Kind::wr
 
 struct Examination {
   const char* what;
-  Findings (*look)(const Setup&);
+  Findings (*run)(const Setup&);
 };
 
 const std::vector<Examination> basics = {{"folder", examine_folder},       {"compiler", examine_compiler},
@@ -38,9 +38,9 @@ const std::vector<Examination> surroundings = {
 
 void add(Findings& findings, const Examination& examination, const Setup& setup) {
   try {
-    for (auto& finding : examination.look(setup)) findings.push_back(std::move(finding));
+    for (auto& finding : examination.run(setup)) findings.push_back(std::move(finding));
   } catch (const std::exception& error) {
-    findings.push_back(wrong(examination.what, std::string("cannot be looked at: ") + error.what(), "./learn doctor"));
+    findings.push_back(wrong(examination.what, std::string("cannot be examined: ") + error.what(), "./learn doctor"));
   }
 }
 
@@ -54,7 +54,7 @@ std::vector<Finding> examine(const fs::path& root, const std::string& preset) {
   if (std::none_of(findings.begin(), findings.end(), is_wrong) && is_there(setup.build)) {
     add(findings, {"OpenBLAS", examine_blas}, setup);
   } else {
-    findings.push_back(remark("OpenBLAS", "not tried before the above is mended", "./learn doctor"));
+    findings.push_back(remark("OpenBLAS", "not tried until the above is fixed", "./learn doctor"));
   }
   for (const auto& examination : surroundings) add(findings, examination, setup);
   return findings;
@@ -87,7 +87,7 @@ void print(const std::vector<Finding>& findings, std::size_t columns, std::ostre
 
 int doctor(const fs::path& root, std::ostream& out) {
   const bool is_first = !is_there(build_folder(root) / "learn_probe");
-  if (is_first) out << "Looking at this machine (some seconds, once) ...\n" << std::flush;
+  if (is_first) out << "Looking at this machine (a few seconds, once) ...\n" << std::flush;
   const auto findings = examine(root);
   constexpr int widest = 100;
   const int columns = terminal_size().columns;

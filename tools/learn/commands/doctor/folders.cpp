@@ -23,7 +23,7 @@ namespace {
 /// The line that copies the course to a better place.
 std::string copy_elsewhere(const fs::path& root) {
   const fs::path home = environment("HOME");
-  const bool home_will_do = is_writable(home) && file_system_of(home).tells_saves;
+  const bool home_will_do = is_writable(home) && file_system_of(home).reports_saves;
   return "cp -a '" + root.string() + "' " + (home_will_do ? "\"$HOME\"" : "/var/tmp");
 }
 
@@ -72,10 +72,10 @@ Findings examine_folder(const Setup& setup) {
                     make_writable(setup, name))};
     }
   }
-  if (!file_system.tells_saves) {
+  if (!file_system.reports_saves) {
     return {remark("folder",
                    folder + " is on " + file_system.name +
-                       ": a save made outside this machine is not told, one has to look for it",
+                       ": saves made outside this machine go unnoticed by it, so files are compared instead",
                    copy_elsewhere(setup.root))};
   }
   return {ok("folder", folder + " on " + file_system.name)};

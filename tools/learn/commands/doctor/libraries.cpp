@@ -19,10 +19,10 @@ struct Library {
   const char* name;
   const char* package;
   const char* header;
-  std::string (*version)(const Setup&);  ///< null: learn_probe tells it
+  std::string (*version)(const Setup&);  ///< null: learn_probe reports it
 };
 
-/// The macro by which library_macros() says that the header was found.
+/// The macro that library_macros() defines when the header was found.
 std::string mark_of(const Library& library) {
   std::string mark = std::string("attn_has_") + library.package;
   std::replace(mark.begin(), mark.end(), '-', '_');
@@ -49,7 +49,7 @@ const std::vector<Library> libraries = {
                             "NLOHMANN_JSON_VERSION_PATCH");
      }}};
 
-/// The first line of a compiler's or linker's output that says error.
+/// The first line of a compiler's or linker's output with the word error.
 std::string first_error(const std::string& output) {
   std::istringstream in(output);
   std::string first;
@@ -75,8 +75,8 @@ Values library_macros(const Setup& setup) {
   for (const auto& library : libraries) {
     const std::string header = std::string("<") + library.header + ">";
     source += "#if __has_include(" + header + ")\n#define " + mark_of(library) + "\n";
-    const bool tells_version = library.version != nullptr && library.version != gtest_version;
-    if (tells_version) source += "#include " + header + "\n";
+    const bool version_is_a_macro = library.version != nullptr && library.version != gtest_version;
+    if (version_is_a_macro) source += "#include " + header + "\n";
     source += "#endif\n";
   }
   std::vector<std::string> command = setup.compiler;
@@ -93,7 +93,7 @@ Values library_macros(const Setup& setup) {
 
 Findings examine_libraries(const Setup& setup) {
   Findings findings;
-  if (setup.macros.empty()) return findings;  // nobody to ask; that is said of the compiler
+  if (setup.macros.empty()) return findings;  // examine_compiler() reports why
   for (const auto& library : libraries) {
     if (setup.macros.count(mark_of(library)) == 0) {
       findings.push_back(
@@ -109,8 +109,7 @@ Findings examine_blas(const Setup& setup) {
   const std::string by_hand = "ninja -C build/" + setup.preset + " learn_probe";
   const auto built = build(setup.root, setup.preset, "learn_probe");
   if (!built.ok) {
-    return {wrong("OpenBLAS",
-                  "a program with Armadillo and OpenBLAS cannot be built: " + first_error(built.compiler_says),
+    return {wrong("OpenBLAS", "a program with Armadillo and OpenBLAS cannot be built: " + first_error(built.output),
                   by_hand)};
   }
   const fs::path program = setup.build / "learn_probe";

@@ -26,7 +26,7 @@ Finding examine_tool(const char* what, const char* program, const char* package,
   const auto path = find_program(program);
   if (path.empty()) return wrong(what, "it is not installed", install(package));
   const std::string version = version_in(judge::ask({path, "--version"}, "/").output);
-  if (version.empty()) return wrong(what, path.string() + " does not tell its version", install(package));
+  if (version.empty()) return wrong(what, path.string() + " does not report its version", install(package));
   if (!is_older(version, major, minor)) return ok(what, version);
   const std::string oldest = std::to_string(major) + "." + std::to_string(minor);
   return wrong(what, version + " at " + path.string() + " is too old: " + oldest + " is needed (Debian 12 has it)",
@@ -64,7 +64,7 @@ Findings examine_linker(const Setup& setup) {
   for (const std::string name : {"ATTN_LLD", "ATTN_GOLD"}) {  // as cmake/Dependencies.cmake found them
     const std::string linker = setup.cached(name);
     if (linker.rfind('/', 0) == 0 && !is_there(linker)) {
-      return {wrong("linker", "the build links with " + linker + ", which is not there any more",
+      return {wrong("linker", "the build links with " + linker + ", which is no longer there",
                     configure(setup.preset) + " -U " + name)};
     }
   }
@@ -74,7 +74,7 @@ Findings examine_linker(const Setup& setup) {
   }
   if (has_lld) return {ok("linker", "lld")};
   if (!find_program("ld.gold").empty()) return {ok("linker", "gold")};
-  return {remark("linker", "the default one; a quicker one saves up to 0.4 s each time", install("lld"))};
+  return {remark("linker", "the default one; a faster one saves up to 0.4 s each time", install("lld"))};
 }
 
 Findings examine_build(const Setup& setup) {
@@ -93,7 +93,7 @@ Findings examine_build(const Setup& setup) {
   }
   const std::string compiler = setup.cached("CMAKE_CXX_COMPILER");
   if (find_program(compiler).empty()) {
-    return {wrong("build", name + " was configured with " + compiler + ", which is not there any more", remove)};
+    return {wrong("build", name + " was configured with " + compiler + ", which is no longer there", remove)};
   }
   if (setup.cached("CMAKE_GENERATOR") != "Ninja") {
     return {
