@@ -131,7 +131,7 @@ int update(const Course& course) {
   if (!fs::exists(course.root / ".git")) {
     throw std::runtime_error(course.root.string() +
                              " is not a clone of a git repository, so there is nothing to update it from; clone the "
-                             "course anew, and copy what you wrote in lessons/");
+                             "course again, and copy what you wrote in lessons/");
   }
   const auto could_not = [&](const std::string& why) {
     course.print("git could not bring the course up to date (" + why + "); nothing of yours was changed");

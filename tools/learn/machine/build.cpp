@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Removes what is not a file from where files belong: a folder with a program's name, a pipe that would be the lock.
-void clear_the_way(const fs::path& folder, const std::string& target) {
+void remove_non_files(const fs::path& folder, const std::string& target) {
   for (const std::string& name :
        {std::string("CMakeCache.txt"), std::string("build.ninja"), std::string("learn.lock"), target}) {
     std::error_code none;
@@ -23,8 +23,8 @@ void clear_the_way(const fs::path& folder, const std::string& target) {
   }
 }
 
-/// Whether CMake's cache is there and not damaged: Ninja would configure anew without it, and without the preset.
-bool remembers_how(const fs::path& folder) {
+/// Whether CMake's cache is there and not damaged: without it Ninja would configure again, but not by the preset.
+bool is_configured(const fs::path& folder) {
   const fs::path cache = folder / "CMakeCache.txt";
   return fs::exists(cache) && lesson::read_file(cache).find("\nCMAKE_HOME_DIRECTORY:INTERNAL=") != std::string::npos;
 }
@@ -45,8 +45,8 @@ BuildSteps::BuildSteps(fs::path root, std::string preset, std::string target)
     : root_(std::move(root)), preset_(std::move(preset)), target_(std::move(target)) {
   const fs::path folder = build_folder(root_, preset_);
   fs::create_directories(folder);
-  clear_the_way(folder, target_);
-  step_ = fs::exists(folder / "build.ninja") && remembers_how(folder) ? Step::build : Step::configure;
+  remove_non_files(folder, target_);
+  step_ = fs::exists(folder / "build.ninja") && is_configured(folder) ? Step::build : Step::configure;
 }
 
 std::vector<std::string> BuildSteps::command() const {
@@ -63,11 +63,11 @@ void BuildSteps::ended(int exit_code, const std::string& output) {
   } else if (well) {
     configured_ = true;
     step_ = Step::build;
-  } else if (forgotten_) {
+  } else if (cache_removed_) {
     broken_ = true;
     step_ = Step::failed;
   } else {  // once more from the beginning; what was compiled stays
-    forgotten_ = true;
+    cache_removed_ = true;
     fs::remove(build_folder(root_, preset_) / "CMakeCache.txt");
   }
 }

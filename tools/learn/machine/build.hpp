@@ -50,9 +50,9 @@ class BuildSteps {
   std::string preset_;
   std::string target_;
   Step step_;
-  bool configured_ = false;  ///< by us
-  bool forgotten_ = false;   ///< how it had been configured
-  bool broken_ = false;      ///< not for what is compiled
+  bool configured_ = false;     ///< by us
+  bool cache_removed_ = false;  ///< after it could not be configured
+  bool broken_ = false;         ///< not for what is compiled
 };
 
 /// Configures the preset if that has not been done, and builds one target of it.

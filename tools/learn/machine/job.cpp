@@ -31,19 +31,19 @@ std::string last_step(const fs::path& log) {
 volatile std::sig_atomic_t last_signal = 0;
 void note_signal(int signal) { last_signal = signal; }
 
-/// A signal is last_signal, and nothing more, as long as this lives. (Whoever starts us may want SIGTSTP ignored.)
-class SignalNoted {
+/// While it lives, a signal is only remembered. (Whoever starts us may want SIGTSTP ignored.)
+class SignalCaught {
  public:
-  explicit SignalNoted(int signal) : signal_(signal) {
+  explicit SignalCaught(int signal) : signal_(signal) {
     last_signal = 0;
     struct sigaction action {};
     action.sa_handler = note_signal;
     sigaction(signal, &action, &before_);
     if (signal == SIGTSTP && before_.sa_handler == SIG_IGN) sigaction(signal, &before_, nullptr);
   }
-  ~SignalNoted() { sigaction(signal_, &before_, nullptr); }
-  SignalNoted(const SignalNoted&) = delete;
-  SignalNoted& operator=(const SignalNoted&) = delete;
+  ~SignalCaught() { sigaction(signal_, &before_, nullptr); }
+  SignalCaught(const SignalCaught&) = delete;
+  SignalCaught& operator=(const SignalCaught&) = delete;
 
  private:
   int signal_;
@@ -52,12 +52,12 @@ class SignalNoted {
 
 /// Stops this program as Ctrl-Z does; returns when it is continued.
 void stop_until_continued() {
-  struct sigaction noting {};
+  struct sigaction ours {};
   struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
-  sigaction(SIGTSTP, &usual, &noting);
+  sigaction(SIGTSTP, &usual, &ours);
   raise(SIGTSTP);
-  sigaction(SIGTSTP, &noting, nullptr);
+  sigaction(SIGTSTP, &ours, nullptr);
 }
 
 }  // namespace
@@ -95,8 +95,8 @@ void Job::wait(const std::function<void(const std::string&)>& report) {
   constexpr milliseconds tick{200};
   constexpr milliseconds first_report{3000};
   constexpr milliseconds report_again{10000};
-  const SignalNoted interrupts(SIGINT);
-  const SignalNoted stops(SIGTSTP);
+  const SignalCaught interrupts(SIGINT);
+  const SignalCaught stops(SIGTSTP);
   auto next_report = steady_clock::now() + first_report;
   while (!advance()) {
     pollfd waiting{wake_fd(), POLLIN, 0};

@@ -25,7 +25,7 @@ class Job {
   /// What it is doing, for those who wait: "building, step 3 of 14".
   std::string doing() const;
 
-  /// Stops what runs, until resume() begins it anew: time that passes in between must not count against it.
+  /// Stops what runs, until resume() starts it again: time that passes in between must not count against it.
   void pause();
   void resume();
 

@@ -162,6 +162,21 @@ std::string name_copy(const fs::path& root, const fs::path& copy, const std::str
   return name.text();
 }
 
+/// Gives files of the learner's these texts, after keeping a copy of those that change. @return the copy's name
+std::string replace_answers(const Lesson& lesson, const std::map<std::string, std::string>& texts,
+                            const std::string& why) {
+  std::vector<std::string> changed;
+  for (const auto& [file, text] : texts) {
+    if (!fs::exists(lesson.root / file) || read_file(lesson.root / file) != text) changed.push_back(file);
+  }
+  const std::string copy = keep_copy(lesson.root, changed, why, lesson.number());
+  for (const auto& file : changed) {
+    fs::create_directories((lesson.root / file).parent_path());
+    replace_file(lesson.root / file, texts.at(file));
+  }
+  return copy;
+}
+
 }  // namespace
 
 // ------------------------------------------------------------------------------------------------------ stubs
@@ -265,21 +280,6 @@ std::string keep_copy(const fs::path& root, const std::vector<std::string>& file
     fs::remove_all(copy, ignored);
     throw;
   }
-}
-
-/// Gives files of the learner's these texts, after keeping a copy of those that change. @return the copy's name
-static std::string replace_answers(const Lesson& lesson, const std::map<std::string, std::string>& texts,
-                                   const std::string& why) {
-  std::vector<std::string> changed;
-  for (const auto& [file, text] : texts) {
-    if (!fs::exists(lesson.root / file) || read_file(lesson.root / file) != text) changed.push_back(file);
-  }
-  const std::string copy = keep_copy(lesson.root, changed, why, lesson.number());
-  for (const auto& file : changed) {
-    fs::create_directories((lesson.root / file).parent_path());
-    replace_file(lesson.root / file, texts.at(file));
-  }
-  return copy;
 }
 
 std::vector<Backup> backups(const fs::path& root) {

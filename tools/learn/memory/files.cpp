@@ -39,7 +39,7 @@ class File {
 };
 
 /// The file that a chain of symbolic links leads to, which need not be there.
-fs::path without_links(fs::path file) {
+fs::path resolve_links(fs::path file) {
   constexpr int most_links = 40;
   for (int i = 0; i < most_links && fs::is_symlink(file); ++i) file = file.parent_path() / fs::read_symlink(file);
   return file;
@@ -55,7 +55,7 @@ std::optional<struct stat> find_writable(const fs::path& file) {
 }
 
 /// Its owner and permissions, as far as we may: root should not take a learner's file away.
-void become_like(const std::optional<struct stat>& other, int file) {
+void copy_owner_and_mode(const std::optional<struct stat>& other, int file) {
   if (!other) return;
   const bool same_owner = fchown(file, other->st_uid, other->st_gid) == 0;
   fchmod(file, other->st_mode & (same_owner ? 07777 : 0777));
@@ -64,7 +64,7 @@ void become_like(const std::optional<struct stat>& other, int file) {
 void write_synced(const fs::path& file, const std::string& text, const std::optional<struct stat>& like) {
   const File out(file, O_WRONLY | O_CREAT | O_TRUNC);
   if (!out.is_open()) fail("cannot write", file);
-  become_like(like, out.number());
+  copy_owner_and_mode(like, out.number());
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t count = write(out.number(), text.data() + done, text.size() - done);
     if (count < 0 && errno != EINTR) fail("cannot write", file);
@@ -87,7 +87,7 @@ void remove_leftovers(const fs::path& folder, const std::string& beginning) {
 }
 
 void replace_file(const fs::path& file, const std::string& text) {
-  const fs::path target = without_links(file);
+  const fs::path target = resolve_links(file);
   const auto existing = find_writable(target);
   const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
   const std::string beginning = target.filename().string() + ".new-";
