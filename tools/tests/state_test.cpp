@@ -480,7 +480,7 @@ TEST(Store, WorksInMemoryWhenAnotherToolKeepsTheLock) {
   const int lock = open((course.folder() / "lock").c_str(), O_RDONLY | O_CLOEXEC);
   ASSERT_EQ(flock(lock, LOCK_EX), 0);
   EXPECT_TRUE(works_in_memory(course));
-  EXPECT_THAT(course.said(), HasSubstr("another ./learn has locked it"));
+  EXPECT_THAT(course.said(), HasSubstr("another ./learn holds the lock"));
   close(lock);
 }
 

@@ -162,9 +162,13 @@ int review(Course& course, bool plain) {
     }
     return exit_passed;
   }
-  Review session(course, plain);
-  session.run();
-  course.print("Reviewed " + counted(session.count(), "item") + ". " + still_due(course));
+  int reviewed = 0;
+  {
+    Review session(course, plain);
+    session.run();
+    reviewed = session.count();
+  }  // gives the terminal back
+  course.print("Reviewed " + counted(reviewed, "item") + ". " + still_due(course));
   return exit_passed;
 }
 
