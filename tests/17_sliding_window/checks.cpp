@@ -111,11 +111,12 @@ void expect_keys(const Answer& answer, const arma::uvec& wanted, uword i, const 
                  const std::string& likely = {}) {
   const bool as_many = answer.threw.empty() && answer.keys.n_elem == wanted.n_elem;
   const bool other_order = as_many && same(arma::sort(answer.keys), wanted);
-  EXPECT_TRUE(is_right(answer, wanted)) << answer.threw.empty()
-      ? line("value", "got " + keys_text(answer.keys) + ", want " + keys_text(wanted))
-      : line("threw", answer.threw) + line("wanted", keys_text(wanted))
-            << note(query_text(i, n)) << (other_order ? note("the same keys, in another order: they ascend") : "")
-            << likely;
+  const std::string difference = answer.threw.empty()
+                                     ? line("value", "got " + keys_text(answer.keys) + ", want " + keys_text(wanted))
+                                     : line("threw", answer.threw) + line("wanted", keys_text(wanted));
+  EXPECT_TRUE(is_right(answer, wanted)) << difference << note(query_text(i, n))
+                                        << (other_order ? note("the same keys, in another order: they ascend") : "")
+                                        << likely;
 }
 
 /// Whether a key is listed again that is not a sink in the window.

@@ -2,7 +2,7 @@
 //
 //   --gtest_filter=...   some checks only (GoogleTest's own)
 //   --report=FILE        writes the results as JSON as well
-//   --room=FOLDER        where the learner's files are, when not below lessons/ (in an interview)
+//   --work-folder=FOLDER where the learner's files are, when not below lessons/ (in an interview)
 //   --in-process         GoogleTest alone, without supervision: for a debugger
 //   --speed              times the code that ATTN_SPEED registered, instead of the checks; prints one line of JSON:
 //                        {"what":"forward, ...","milliseconds":1.31} or {"what":"forward, ...","error":"..."}
@@ -35,7 +35,7 @@ using nlohmann::ordered_json;
 struct Options {
   std::string filter;
   std::string report_file;
-  std::string room = "lessons";
+  std::string work_folder = "lessons";
   bool in_process = false;
   bool speed = false;
 };
@@ -49,8 +49,8 @@ Options options_from(const std::vector<std::string>& arguments) {
     const std::string value = argument.substr(std::min(argument.find('='), argument.size() - 1) + 1);
     if (begins_with(argument, "--report=")) {
       options.report_file = value;
-    } else if (begins_with(argument, "--room=")) {
-      options.room = value;
+    } else if (begins_with(argument, "--work-folder=")) {
+      options.work_folder = value;
     } else if (argument == "--in-process" || argument == "--gtest_list_tests" || argument == "--help") {
       options.in_process = true;
     } else if (argument == "--speed") {
@@ -58,8 +58,9 @@ Options options_from(const std::vector<std::string>& arguments) {
     } else if (begins_with(argument, "--gtest_filter=")) {
       options.filter = argument;
     } else if (!begins_with(argument, "--gtest_") && !begins_with(argument, "--gmock_")) {
-      throw std::invalid_argument("unknown argument " + argument +
-                                  ", expected --report=FILE, --room=FOLDER, --in-process, --speed or --gtest_...");
+      throw std::invalid_argument(
+          "unknown argument " + argument +
+          ", expected --report=FILE, --work-folder=FOLDER, --in-process, --speed or --gtest_...");
     }
   }
   return options;
@@ -104,11 +105,12 @@ int print_results(const Outcome& outcome, const Options& options) {
     return 2;
   }
   auto lesson = attn::lesson::lesson_of(outcome.source);
-  lesson.room = options.room;
+  lesson.work_folder = options.work_folder;
   const Report report = attn::judge::make_report(results, lesson);
   write_report(options.report_file, report);
-  std::cout << (results.size() == 1 ? attn::judge::describe(report.checks.front(), lesson)
-                                    : attn::judge::describe_all(report, lesson));
+  const attn::judge::Wording wording{!lesson.in_interview(), !lesson.in_interview()};
+  std::cout << (results.size() == 1 ? attn::judge::describe(report.checks.front(), lesson, wording)
+                                    : attn::judge::describe_all(report, lesson, wording));
   return std::all_of(results.begin(), results.end(), [](const auto& r) { return r.passed(); }) ? 0 : 1;
 }
 

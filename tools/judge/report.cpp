@@ -80,7 +80,7 @@ void use_work_folder(Failure& failure, const Lesson& lesson) {
   const std::string usual = "lessons/" + lesson.name + "/";
   for (auto& statement : failure.statements) {
     const auto at = failure.kind == Failure::Kind::not_written ? statement.text.find(usual) : std::string::npos;
-    if (at != std::string::npos) statement.text.replace(at, usual.size(), lesson.room + "/" + lesson.name + "/");
+    if (at != std::string::npos) statement.text.replace(at, usual.size(), lesson.work_folder + "/" + lesson.name + "/");
   }
 }
 

@@ -5,8 +5,9 @@
 #include <csignal>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "judge/report.hpp"
+#include "judge/words.hpp"
 #include "learn/machine/build.hpp"
 #include "learn/memory/answers.hpp"
 
@@ -32,16 +33,6 @@ std::string replaced(const std::string& part, const std::string& with, const std
 std::string without_end(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
-}
-
-/// In an interview nobody names the mistake before it is over.
-std::string without_names(const std::string& report) {
-  std::istringstream in(report);
-  std::string kept;
-  for (std::string row; std::getline(in, row);) {
-    if (row.rfind("  likely ", 0) != 0) kept += row + "\n";
-  }
-  return without_end(kept);
 }
 
 std::string file_or_nothing(const fs::path& file) {
@@ -113,42 +104,47 @@ void Judgement::next(const judge::Process& ended) {
                    " does not compile yet: " + (advice.empty() ? "begin with the first error above" : advice);
 }
 
-void Judgement::finish(const judge::Process& checks) {
-  const std::string usual = "lessons/" + lesson_.name + "/";  // what the adapter of a blank class calls it
-  const std::string here = lesson_.work_folder + "/" + lesson_.name + "/";
-  const std::string printed = replaced(usual, here, without_end(file_or_nothing(printed_)));
+/// What the program of checks left instead of a report. Its supervisor runs none of the learner's code, so that it does
+/// not end by itself.
+std::string Judgement::why_no_report(const judge::Process& checks) const {
   const int code = checks.exit_code();
-  verdict_.text = here == usual ? printed : without_names(printed);
-  if (!fs::is_regular_file(report_)) {  // the supervisor runs none of the learner's code: it does not end by itself
-    const bool from_outside = code == 128 + SIGKILL || code == 128 + SIGTERM;
-    const std::string number =
-        code > 128 ? "signal " + std::to_string(code - 128) : "exit code " + std::to_string(code);
-    verdict_.text += (printed.empty() ? "✗ " : "\n\n✗ ") + lesson_.title() + " could not be judged: its checks ";
-    verdict_.text += checks.overran() ? "did not end"
-                     : from_outside   ? "were killed (" + number + ")"
-                                      : "gave no report (" + number +
-                                          "): does your file replace a function of the library, such as malloc?";
+  const bool from_outside = code == 128 + SIGKILL || code == 128 + SIGTERM;
+  const std::string number = code > 128 ? "signal " + std::to_string(code - 128) : "exit code " + std::to_string(code);
+  const std::string printed = without_end(file_or_nothing(printed_));
+  const std::string begin =
+      (printed.empty() ? "✗ " : printed + "\n\n✗ ") + lesson_.title() + " could not be judged: its checks ";
+  if (checks.overran()) return begin + "did not end";
+  if (from_outside) return begin + "were killed (" + number + ")";
+  return begin + "gave no report (" + number + "): does your file replace a function of the library, such as malloc?";
+}
+
+void Judgement::finish(const judge::Process& checks) {
+  if (!fs::is_regular_file(report_)) {
+    verdict_.text = why_no_report(checks);
     return;
   }
-  const auto json = lesson::read_json(report_);
+  const auto report = lesson::read_json(report_).get<judge::Report>();
   verdict_.kind = Verdict::Kind::failed;
-  if (json.contains("problem")) {
-    verdict_.text = "✗ " + lesson_.title() + ": " + without_end(json.at("problem"));
+  if (!report.problem.empty()) {
+    verdict_.text = "✗ " + lesson_.title() + ": " + without_end(report.problem);
     return;
   }
-  for (const auto& check : json.at("checks")) {
-    verdict_.checks.push_back({check.at("name"), check.at("state"), check.at("text"), check.at("hint")});
+  const bool in_interview = lesson_.in_interview();
+  const judge::Wording wording{!in_interview, !in_interview};
+  verdict_.text = without_end(judge::describe_all(report, lesson_, wording));
+  verdict_.mistakes = report.named();
+  for (const auto& check : report.checks) {
+    const std::string text = check.passed() ? "" : judge::describe(check, lesson_, wording);
+    verdict_.checks.push_back({check.full_name(), judge::text_of(check.state), text, check.passed() ? "" : check.task});
   }
-  const bool all_passed = code == 0 && verdict_.passed() == verdict_.total();
-  if (all_passed && verdict_.total() == lesson_.count_checks()) verdict_.kind = Verdict::Kind::passed;
-  if (all_passed && verdict_.kind != Verdict::Kind::passed) {
-    verdict_.kind = Verdict::Kind::not_judged;
-    verdict_.text += "\n\n✗ " + lesson_.title() + " could not be judged: " + std::to_string(verdict_.total()) +
-                     " of its " + std::to_string(lesson_.count_checks()) + " checks ran";
+  if (checks.exit_code() != 0 || report.passed() != verdict_.total()) return;
+  if (verdict_.total() == lesson_.count_checks()) {
+    verdict_.kind = Verdict::Kind::passed;
+    return;
   }
-  for (const auto& mistake : lesson_.mistakes()) {
-    if (printed.find(mistake.says) != std::string::npos) verdict_.mistakes.push_back(mistake.id);
-  }
+  verdict_.kind = Verdict::Kind::not_judged;
+  verdict_.text += "\n\n✗ " + lesson_.title() + " could not be judged: " + std::to_string(verdict_.total()) +
+                   " of its " + std::to_string(lesson_.count_checks()) + " checks ran";
 }
 
 void Judgement::stop() {
