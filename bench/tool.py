@@ -152,7 +152,9 @@ def main():
     print("| what | median (least to most) |\n|---|---|")
     for what, value in rows:
         print(f"| {what} | {value} |")
-    print(f"\nload of the machine: {load:.1f} at the beginning, {os.getloadavg()[0]:.1f} in the end, {os.cpu_count()} processors")
+    print(
+        f"\nload of the machine: {load:.1f} at the beginning, {os.getloadavg()[0]:.1f} in the end, {os.cpu_count()} processors"
+    )
 
 
 if __name__ == "__main__":

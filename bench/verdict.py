@@ -51,7 +51,9 @@ def measure(compiler, runs):
     environment = {**os.environ, "CXX": compiler}
     with tempfile.TemporaryDirectory() as temporary:
         course = clone(temporary)
-        first = seconds(["./learn"], course, environment, 0) + seconds(["./learn", "check", "00"], course, environment, 1)
+        first = seconds(["./learn"], course, environment, 0) + seconds(
+            ["./learn", "check", "00"], course, environment, 1
+        )
 
         right = (course / "solutions" / ANSWER).read_text()
         stub = course / "lessons" / ANSWER
@@ -70,7 +72,9 @@ def measure(compiler, runs):
 def measure_lessons(compiler, runs):
     """A verdict after saving the longest of the lesson's files, in every lesson, with the right answers in place."""
     environment = {**os.environ, "CXX": compiler}
-    print("| lesson | compiler | save -> verdict, s | test program, ms | without the header, s |\n|---|---|---|---|---|")
+    print(
+        "| lesson | compiler | save -> verdict, s | test program, ms | without the header, s |\n|---|---|---|---|---|"
+    )
     with tempfile.TemporaryDirectory() as temporary:
         course = clone(temporary)
         seconds(["./learn", "list"], course, environment, 0)
@@ -89,15 +93,20 @@ def measure_lessons(compiler, runs):
                 programs.append(seconds([str(course / f"build/dev/lesson_{number}")], course, environment, 0))
                 if saved.suffix == ".cpp":
                     plain.append(seconds(compile_plainly(compiler, saved), course, environment, 0))
-            print(f"| {folder.name} | {compiler} | {spread(verdicts)} | {spread(programs, 1000, 0)} | "
-                  f"{spread(plain) if plain else 'a header'} |", flush=True)
+            print(
+                f"| {folder.name} | {compiler} | {spread(verdicts)} | {spread(programs, 1000, 0)} | "
+                f"{spread(plain) if plain else 'a header'} |",
+                flush=True,
+            )
 
 
 def measure_verify(compiler):
     environment = {**os.environ, "CXX": compiler}
     with tempfile.TemporaryDirectory() as temporary:
         course = clone(temporary)
-        print(f"./learn verify on a clean clone, {compiler}: {seconds(['./learn', 'verify'], course, environment, 0):.0f} s")
+        print(
+            f"./learn verify on a clean clone, {compiler}: {seconds(['./learn', 'verify'], course, environment, 0):.0f} s"
+        )
 
 
 def spread(values, unit=1, digits=2):
@@ -119,7 +128,9 @@ def main():
             if arguments.verify:
                 measure_verify(compiler)
         return
-    print("| compiler | save -> verdict, s | test program, ms | clean clone -> first verdict, s | ./learn list, ms | without the header, s |")
+    print(
+        "| compiler | save -> verdict, s | test program, ms | clean clone -> first verdict, s | ./learn list, ms | without the header, s |"
+    )
     print("|---|---|---|---|---|---|")
     for compiler in arguments.compiler or ["g++", "clang++"]:
         first, verdicts, programs, starts, plain = measure(compiler, arguments.runs)

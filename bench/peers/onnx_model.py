@@ -26,7 +26,11 @@ for part, name in enumerate(("query", "key", "value")):
     constants[f"{name}_weight"] = qkv_weight[part * E : (part + 1) * E].T
     nodes.append(helper.make_node("MatMul", ["x", f"{name}_weight"], [name]))
 constants["bias"] = qkv_bias
-nodes.append(helper.make_node("MultiHeadAttention", ["query", "key", "value", "bias"], ["context"], domain="com.microsoft", num_heads=H))
+nodes.append(
+    helper.make_node(
+        "MultiHeadAttention", ["query", "key", "value", "bias"], ["context"], domain="com.microsoft", num_heads=H
+    )
+)
 nodes.append(helper.make_node("MatMul", ["context", "output_weight"], ["unbiased"]))
 nodes.append(helper.make_node("Add", ["unbiased", "output_bias"], ["y"]))
 

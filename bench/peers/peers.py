@@ -52,17 +52,25 @@ def measure(folder, batch, length, arguments, missing, versions):
     versions.update((peer.name, peer.version) for peer in (us, *others))
 
     sgemm = []
-    taken = turns.take_turns([us, *others], arguments.rounds, arguments.seconds,
-                             lambda: sgemm.append(float(us.ask(f"sgemm {arguments.threads}"))))
+    taken = turns.take_turns(
+        [us, *others],
+        arguments.rounds,
+        arguments.seconds,
+        lambda: sgemm.append(float(us.ask(f"sgemm {arguments.threads}"))),
+    )
     ratios = {peer: [theirs / mine for theirs, mine in zip(taken[peer], taken[us])] for peer in others}
     time = {"B x L": f"{batch} x {length}", "ours, ms": spread([s * 1e3 for s in taken[us]])}
     for peer in others:
-        time[f"{peer.name}, ms"] = spread([s * 1e3 for s in taken[peer]]) + (f", {peer.setting}" if peer.setting else "")
+        time[f"{peer.name}, ms"] = spread([s * 1e3 for s in taken[peer]]) + (
+            f", {peer.setting}" if peer.setting else ""
+        )
         time[f"{peer.name} / ours"] = spread(ratios[peer])
     output = batch * length * E * 4
     more = {"B x L": f"{batch} x {length}"}
     more["ours, GFLOP/s"] = f"{statistics.median(flops(batch, length) / s for s in taken[us]) * 1e-9:.0f}"
-    more["of sgemm's rate"] = spread([100 * flops(batch, length) / s / rate for s, rate in zip(taken[us], sgemm)], 0) + " %"
+    more["of sgemm's rate"] = (
+        spread([100 * flops(batch, length) / s / rate for s, rate in zip(taken[us], sgemm)], 0) + " %"
+    )
     for peer in (us, *others):
         more[f"memory, {peer.name}, MiB"] = f"{max(0, peer.growth - output) / MIB:.0f}"
         peer.close()
@@ -76,14 +84,19 @@ def measure(folder, batch, length, arguments, missing, versions):
 def table(rows):
     columns = list(dict.fromkeys(column for row in rows for column in row))
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    return "\n".join(lines + ["| " + " | ".join(row.get(column, "-") for column in columns) + " |" for row in rows]) + "\n"
+    return (
+        "\n".join(lines + ["| " + " | ".join(row.get(column, "-") for column in columns) + " |" for row in rows]) + "\n"
+    )
 
 
 def summary(ratios):
     """The smallest of the medians of all sizes, against the faster of a library's layers."""
     least = {library: min(best[library] for best in ratios if library in best) for best in ratios for library in best}
-    return "At every size at least " + " and ".join(f"{ratio:.2f} times as fast as {library}"
-                                                    for library, ratio in least.items()) + " at its best (medians).\n"
+    return (
+        "At every size at least "
+        + " and ".join(f"{ratio:.2f} times as fast as {library}" for library, ratio in least.items())
+        + " at its best (medians).\n"
+    )
 
 
 def write_down(system, text):
@@ -92,7 +105,7 @@ def write_down(system, text):
     begin, end = (f"<!-- bench/run peers, {system}: {part} -->\n" for part in ("begin", "end"))
     if begin not in page or end not in page:
         raise SystemExit(f"{path} has no lines\n{begin}{end}to write the table between")
-    path.write_text(page[: page.index(begin) + len(begin)] + text + page[page.index(end):])
+    path.write_text(page[: page.index(begin) + len(begin)] + text + page[page.index(end) :])
 
 
 def main():

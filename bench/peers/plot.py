@@ -66,8 +66,11 @@ def draw(points, versions, threads):
         axes.minorticks_off()
         axes.grid(alpha=0.3)
     time.legend(loc="lower right", fontsize=8)
-    figure.suptitle(f"One layer of self-attention: E = {turns.E}, H = {turns.H}, B = 1, {threads} threads\n"
-                    + ", ".join((*turns.surroundings(), versions[FAST])), fontsize=10)
+    figure.suptitle(
+        f"One layer of self-attention: E = {turns.E}, H = {turns.H}, B = 1, {threads} threads\n"
+        + ", ".join((*turns.surroundings(), versions[FAST])),
+        fontsize=10,
+    )
     figure.savefig(turns.ROOT / "docs/attention.svg", metadata={"Date": None})
 
 

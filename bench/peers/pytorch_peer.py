@@ -17,8 +17,12 @@ E, H = 512, 8
 
 class MultiheadAttention:
     def __init__(self, weights):
-        names = {"in_proj_weight": "in_proj_weight", "in_proj_bias": "in_proj_bias",
-                 "out_proj_weight": "out_proj.weight", "out_proj_bias": "out_proj.bias"}
+        names = {
+            "in_proj_weight": "in_proj_weight",
+            "in_proj_bias": "in_proj_bias",
+            "out_proj_weight": "out_proj.weight",
+            "out_proj_bias": "out_proj.bias",
+        }
         self.layer = torch.nn.MultiheadAttention(E, H, batch_first=True).eval()
         self.layer.load_state_dict({names[name]: weight for name, weight in weights.items()})
 
@@ -36,7 +40,9 @@ class ScaledDotProductAttention:
         qkv = functional.linear(x, w["in_proj_weight"], w["in_proj_bias"])
         q, k, v = qkv.view(batch, length, 3, H, E // H).permute(2, 0, 3, 1, 4)  # each (B, H, L, D)
         context = functional.scaled_dot_product_attention(q, k, v)
-        return functional.linear(context.transpose(1, 2).reshape(batch, length, E), w["out_proj_weight"], w["out_proj_bias"])
+        return functional.linear(
+            context.transpose(1, 2).reshape(batch, length, E), w["out_proj_weight"], w["out_proj_bias"]
+        )
 
 
 LAYERS = {"mha": MultiheadAttention, "sdpa": ScaledDotProductAttention}

@@ -26,8 +26,14 @@ class Peer:
         self.name = name
         self.setting = setting
         self.log = open(BUILD / f"{name.replace(' ', '_')}.log", "w")
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True,
-                                        env={**SURROUNDINGS, **(environment or {})})
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            text=True,
+            env={**SURROUNDINGS, **(environment or {})},
+        )
         self.version = self.ask("version")
 
     def ask(self, command):
@@ -86,13 +92,17 @@ def onnx_runtime(folder):
     made = subprocess.run(["/usr/bin/python3", HERE / "onnx_model.py", folder], capture_output=True, text=True)
     if made.returncode != 0:
         raise Missing("ONNX Runtime: no model: " + made.stderr.strip().splitlines()[-1])
-    return Peer("ONNX Runtime", ["node", HERE / "onnxruntime_peer.js"], {"NODE_PATH": str(BUILD / "peers/node_modules")})
+    return Peer(
+        "ONNX Runtime", ["node", HERE / "onnxruntime_peer.js"], {"NODE_PATH": str(BUILD / "peers/node_modules")}
+    )
 
 
 # The other peers, and the ways to start each in a folder with the layer's weights. The fastest one counts.
-OTHERS = {"PyTorch nn.MultiheadAttention": pytorch("mha", "PyTorch nn.MultiheadAttention"),
-          "PyTorch SDPA": pytorch("sdpa", "PyTorch SDPA"),
-          "ONNX Runtime": [onnx_runtime]}
+OTHERS = {
+    "PyTorch nn.MultiheadAttention": pytorch("mha", "PyTorch nn.MultiheadAttention"),
+    "PyTorch SDPA": pytorch("sdpa", "PyTorch SDPA"),
+    "ONNX Runtime": [onnx_runtime],
+}
 
 
 def loaded(peer, folder, batch, length, threads):
@@ -115,11 +125,19 @@ def fastest(starts, folder, batch, length, threads):
 
 def surroundings():
     """The system and the processor: "Debian GNU/Linux 12, Intel(R) Xeon(R) CPU, with AVX-512"."""
-    system = dict(line.split("=", 1) for line in pathlib.Path("/etc/os-release").read_text().splitlines() if "=" in line)
+    system = dict(
+        line.split("=", 1) for line in pathlib.Path("/etc/os-release").read_text().splitlines() if "=" in line
+    )
     lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
     processor = {line.split(":")[0].strip(): line.split(":", 1)[1].strip() for line in lines if ":" in line}
-    registers = next((name for flag, name in (("avx512f", "AVX-512"), ("avx2", "AVX2"))
-                      if flag in processor.get("flags", "").split()), "neither AVX-512 nor AVX2")
+    registers = next(
+        (
+            name
+            for flag, name in (("avx512f", "AVX-512"), ("avx2", "AVX2"))
+            if flag in processor.get("flags", "").split()
+        ),
+        "neither AVX-512 nor AVX2",
+    )
     name, version = (system.get(key, "").strip('"') for key in ("NAME", "VERSION_ID"))
     return f"{name} {version}", f"{processor.get('model name', 'processor unknown')} with {registers}"
 
@@ -142,7 +160,7 @@ def take_turns(peers, rounds, least_seconds, after_round=lambda: None):
         times[peer] = max(1, round(least_seconds / (peer.seconds(3) if once < 1 else once)))
     taken = {peer: [] for peer in peers}
     for turn in range(rounds):
-        for peer in peers[turn % len(peers):] + peers[: turn % len(peers)]:
+        for peer in peers[turn % len(peers) :] + peers[: turn % len(peers)]:
             time.sleep(0.05)  # threads of the previous peer may still spin, waiting for work
             taken[peer].append(peer.seconds(times[peer]))
         after_round()

@@ -108,8 +108,7 @@ std::string row_that_is_no_distribution(const arma::cube& weights) {
       if (one.has_nan()) return where + " holds NaN (not a number)";
       if (one.min() < 0) return where + " holds a negative weight, " + number_text(one.min());
       const double sum = arma::accu(one);
-      if (!close(sum, 1.0, default_tolerance))
-        return where + " sums to " + distinct_texts(sum, 1.0).first + ", want 1";
+      if (!close(sum, 1.0, default_tolerance)) return where + " sums to " + distinct_texts(sum, 1.0).first + ", want 1";
     }
   }
   return {};

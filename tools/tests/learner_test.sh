@@ -70,7 +70,10 @@ for folder in lessons/*/; do
   number=$(basename "$folder" | cut -c 1-2)
   objects=$(ninja -C build/dev -t commands "lesson_$number" "interview_$number" |
     sed -n 's/.* -o \(CMakeFiles\/\(lesson\|interview\)_[^ ]*\.o\) .*/\1/p')
-  [ "$(echo "$objects" | grep -c .)" -ge 2 ] || { echo "lesson $number: no objects found"; failures=$((failures + 1)); }
+  [ "$(echo "$objects" | grep -c .)" -ge 2 ] || {
+    echo "lesson $number: no objects found"
+    failures=$((failures + 1))
+  }
   for object in $objects; do
     what=${object#CMakeFiles/}
     expect 0 "texts/${what%%.dir*}" -- ninja -C build/dev -t query "$object"
@@ -79,7 +82,10 @@ done
 for demo in demos/[0-9]*.cpp; do
   number=$(basename "$demo" | cut -c 1-2)
   objects=$(ninja -C build/dev -t commands "demo_$number" | sed -n 's/.* -o \(CMakeFiles\/demo_[^ ]*lessons[^ ]*\.o\) .*/\1/p')
-  [ -n "$objects" ] || { echo "demo $number: no objects found"; failures=$((failures + 1)); }
+  [ -n "$objects" ] || {
+    echo "demo $number: no objects found"
+    failures=$((failures + 1))
+  }
   for object in $objects; do expect 0 "texts/lesson_$number" -- ninja -C build/dev -t query "$object"; done
 done
 
@@ -110,7 +116,10 @@ try 'for (volatile bool on = true; on;) {}'
 ninja -C build/dev lesson_01 >/dev/null # how long that takes is not the question
 before=$SECONDS
 expect 1 "stopped after 2 s of computing" "of $total checks passed" "!: 0 of $total" -- timeout 120 "$tool" --root "$copy" check 01
-[ $((SECONDS - before)) -le 60 ] || { echo "a loop took $((SECONDS - before)) s"; failures=$((failures + 1)); }
+[ $((SECONDS - before)) -le 60 ] || {
+  echo "a loop took $((SECONDS - before)) s"
+  failures=$((failures + 1))
+}
 try 'throw 42;'
 expect 1 "threw   something that is not a std::exception" -- learn check 01
 try 'for (int i = 0; i < 300000; ++i) std::cout << "much ado about nothing\\n";'
