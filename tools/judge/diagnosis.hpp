@@ -49,7 +49,7 @@ std::string line(const std::string& label, const std::string& text);
 /// Whether a result is the expected one with 0 in place of NaN, and nothing else is wrong.
 bool hides_nan(const arma::cube& actual, const arma::cube& expected);
 
-/// What tells this result from others in spite of rounding.
+/// What distinguishes this result from others, in spite of rounding.
 Fingerprint fingerprint_of(const arma::cube& x);
 
 /// Begins a check: its comparisons are numbered from 0.

@@ -66,7 +66,7 @@ Options options_from(const std::vector<std::string>& arguments) {
   return options;
 }
 
-/// The line of JSON that tells how long the code takes. Returns the exit code.
+/// The line of JSON that says how long the code takes. Returns the exit code.
 int print_speed(const Outcome& outcome) {
   ordered_json line;
   if (outcome.results.empty()) {

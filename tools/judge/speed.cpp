@@ -44,7 +44,7 @@ double time_of(const Code& code, int runs) {
 }
 
 /// The quickest of many short batches: what is else done on the machine only ever makes one longer. The first run warms
-/// up, and tells how many runs make a batch. Slow code is run no second time.
+/// up, and says how many runs make a batch. Slow code is run no second time.
 double least_ms(const Code& code) {
   std::vector<double> times = {time_of(code, 1)};
   const int runs = static_cast<int>(std::ceil(batch_ms / std::max(times.front(), 0.01)));

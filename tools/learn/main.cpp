@@ -120,9 +120,15 @@ class Commands {
     add("doctor", "what on this machine is missing or wrong, and the line that fixes it",
         [](Course& c) { return doctor(c.root, std::cout); });
     add("version", "the version of the course", [](Course& c) { return version(c); });
-    add("verify", "for authors: prove every promise of the course", [](Course& c) {
-      return attn::judge::run({(c.root / "learn").string(), "verify"}, c.root);  // ./learn knows how
-    });
+    add("verify", "for authors: prove every promise of the course",
+        [this](Course& c) {
+          std::vector<std::string> command = {(c.root / "learn").string(), "verify"};  // ./learn knows how
+          const auto options = app_.get_subcommand("verify")->remaining();
+          command.insert(command.end(), options.begin(), options.end());
+          return attn::judge::run(command, c.root);
+        })
+        ->fallthrough(false)
+        ->prefix_command();
   }
 
   CLI::App& app_;

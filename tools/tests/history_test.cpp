@@ -1,4 +1,4 @@
-// What is told from the past: days in a row, best times, what is due, and what an interview is worth.
+// What follows from the past: days in a row, best times, what is due, and what an interview is worth.
 #include "learn/memory/history.hpp"
 
 #include <gmock/gmock.h>

@@ -145,7 +145,7 @@ expect 2 "--help" -- learn no-such-command
 expect 2 "level" -- learn hint 01 --level 4
 expect 2 "has no task 01.9" -- learn hint 01.9
 
-# a damaged state is told and kept, and work goes on
+# a damaged state is reported and kept, and work goes on
 cp "$scratch/stub.cpp" "$lesson"
 printf '{"version": 2, "less' >.learn/state.json
 expect 0 "cannot be understood: it is cut off" "now  00 warm_up" -- learn list

@@ -323,7 +323,7 @@ std::string card_of(const fs::path& copy, std::size_t question) {
   return first_lesson + ": " + Lesson{copy, first_lesson}.questions().at(question).text;
 }
 
-judge::Answer told(const fs::path& copy) { return judge::ask(tool_on_copy({"review"}), copy); }
+judge::Answer review_without_terminal(const fs::path& copy) { return judge::ask(tool_on_copy({"review"}), copy); }
 
 TEST(Review, AsksAndMovesTheDatesAsSm2Says) {
   const fs::path course = fresh_course_copy();
@@ -401,7 +401,7 @@ TEST(Review, ListsWhatIsDueWithoutATerminal) {
   const fs::path course = fresh_course_copy();
   const fs::path copy =
       copy_with({{"cards", {{card_of(course, 0), card_due(today())}, {blank_class, card_due(today() - 3)}}}});
-  const auto [exit_code, output] = told(copy);
+  const auto [exit_code, output] = review_without_terminal(copy);
   EXPECT_EQ(exit_code, 0);
   EXPECT_THAT(output, AllOf(HasSubstr("Due today: 2 items.\n"), HasSubstr("  01 self_attention_v1: "),
                             HasSubstr(Lesson{copy, first_lesson}.questions().at(0).text + "\n"),
@@ -409,8 +409,9 @@ TEST(Review, ListsWhatIsDueWithoutATerminal) {
 }
 
 TEST(Review, SaysWhenNothingIsDue) {
-  EXPECT_THAT(told(fresh_course_copy()).output, HasSubstr("Nothing to review yet"));
-  const auto [exit_code, output] = told(copy_with({{"cards", {{blank_class, card_due(today() + 3)}}}}));
+  EXPECT_THAT(review_without_terminal(fresh_course_copy()).output, HasSubstr("Nothing to review yet"));
+  const auto [exit_code, output] =
+      review_without_terminal(copy_with({{"cards", {{blank_class, card_due(today() + 3)}}}}));
   EXPECT_EQ(exit_code, 0);
   EXPECT_EQ(output, "Nothing is due today. The next review is due on " + day_text(today() + 3) + ".\n");
 }
@@ -420,7 +421,7 @@ TEST(Review, TakesNoNoticeOfLessonsAndQuestionsThatAreNoLongerThere) {
                      {"99_gone: why?", card_due(today() + 1)},
                      {first_lesson + ": what was asked once?", card_due(today())}};
   const fs::path copy = copy_with({{"cards", gone}});
-  const auto [exit_code, output] = told(copy);
+  const auto [exit_code, output] = review_without_terminal(copy);
   EXPECT_EQ(exit_code, 0);
   EXPECT_THAT(output, HasSubstr("Nothing to review yet"));
   EXPECT_EQ(state_of(copy)["cards"], gone) << "they may come back";

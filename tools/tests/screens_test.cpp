@@ -37,7 +37,13 @@ const std::string page_down = "\x1b[6~";
 const std::string home = "\x1b[H";
 const std::string end = "\x1b[F";
 
-const int widths[] = {20, 40, 60, 80, 100, 132, 220};
+const std::vector<int> widths = {20, 40, 60, 80, 100, 132, 220};
+
+/// The narrowest, the usual one at the end, and another one in each lesson: all of them would take minutes.
+std::vector<int> widths_for(std::size_t lesson) {
+  const std::vector<int> others = {40, 60, 100, 132, 220};
+  return {widths.front(), others[lesson % others.size()], 80};
+}
 
 /// Narrow terminals need more rows for the same text.
 int rows_at(int columns) { return columns < 60 ? 70 : 24; }
@@ -118,7 +124,7 @@ class Typist {
  public:
   /// @param probe a key that does nothing but say `answer`, until the next key
   Typist(const TrialCourse& course, std::vector<std::string> arguments, std::string probe, std::string answer,
-         int columns = widths[0])
+         int columns = widths.front())
       : terminal_(command(course, std::move(arguments)), options(course, columns)),
         probe_(std::move(probe)),
         answer_(std::move(answer)) {}
@@ -149,10 +155,10 @@ class Typist {
     ASSERT_TRUE(terminal_.wait_for(brings, patience)) << brings << "\n" << terminal_;
   }
 
-  /// Does something at every width, and sees that no row is too wide.
+  /// Does something at each of these widths, and sees that no row is too wide.
   template <typename Act>
-  void at_every_width(Act act) {
-    for (const int columns : widths) {
+  void at_widths(const std::vector<int>& some_widths, Act act) {
+    for (const int columns : some_widths) {
       SCOPED_TRACE(std::to_string(columns) + " columns");
       terminal_.resize(rows_at(columns), columns);
       press(key::escape);  // what comes after it is drawn for the new size
@@ -193,10 +199,11 @@ void walk_through_lessons(Answers answers) {
   const auto wait_for_verdict = [&] {  // which has a bar
     ASSERT_TRUE(typist.terminal().wait_for("[", patience)) << typist.terminal();
   };
-  for (const auto& lesson : lessons) {
+  for (std::size_t i = 0; i < lessons.size(); ++i) {
+    const Lesson& lesson = lessons[i];
     SCOPED_TRACE(lesson.name);
-    const bool last = lesson.name == lessons.back().name;
-    typist.at_every_width([&] {
+    const bool last = i + 1 == lessons.size();
+    typist.at_widths(widths_for(i), [&] {
       wait_for_verdict();
       EXPECT_THAT(typist.terminal().screen(), StartsWith(lesson.number()));
       typist.press_all(scrolling);
@@ -231,14 +238,16 @@ TEST(Screens, OfSolvedLessonsAnswerEveryKey) { walk_through_lessons(Answers::sol
 /// Types every key of an interview on every lesson.
 void walk_through_interviews(Answers answers) {
   const TrialCourse course(answers);
-  for (const auto& lesson : course.lessons()) {
+  const auto lessons = course.lessons();
+  for (std::size_t i = 0; i < lessons.size(); ++i) {
+    const Lesson& lesson = lessons[i];
     SCOPED_TRACE(lesson.name);
     Typist typist(course, {"interview", lesson.number()}, key::ctrl_c, "Nothing is running.");
     ASSERT_SHOWS(typist.terminal(), "e edit");
     Lesson page = lesson;
     page.work_folder = ".learn/interview";
     course.solve(page);
-    typist.at_every_width([&] {
+    typist.at_widths(widths_for(i), [&] {
       typist.press_all(scrolling);
       typist.press_all({"t", "x", "h", "l", "s", "r", "p", "n", "?", key::enter, key::escape});
       typist.press("q", "y yes");
@@ -247,14 +256,14 @@ void walk_through_interviews(Answers answers) {
     typist.press("e");
     typist.press("c", course.solved() ? "d the reference" : "t the task again");
     if (!course.solved()) {
-      typist.at_every_width([&] {
+      typist.at_widths(widths_for(i), [&] {
         typist.press_all(scrolling);
         typist.press_all({"t", "t"});
       });
       typist.press("q", "y yes");
       typist.press("y", "d the reference");
     }
-    typist.at_every_width([&] {
+    typist.at_widths(widths_for(i), [&] {
       typist.press("d");
       typist.press_all(scrolling);
       typist.press_all({"d", "a", end, "n", "a", "n", "n", "x", key::enter, key::escape});

@@ -39,9 +39,9 @@ using ::testing::SizeIs;
 struct StateFolder {
   fs::path folder() const { return scratch.path() / ".learn"; }
   fs::path file() const { return folder() / "state.json"; }
-  std::string said() const { return told.str(); }
+  std::string printed() const { return printed_.str(); }
 
-  Store open() { return Store(scratch.path(), told); }
+  Store open() { return Store(scratch.path(), printed_); }
 
   State read() { return open().state(); }
 
@@ -57,7 +57,7 @@ struct StateFolder {
   }
 
   Scratch scratch;
-  std::ostringstream told;
+  std::ostringstream printed_;
 };
 
 void set_current(Store& store, const std::string& lesson) {
@@ -89,7 +89,7 @@ TEST(Store, BeginsEmptyAndWritesNothingUnasked) {
   StateFolder course;
   EXPECT_THAT(course.read().lessons, IsEmpty());
   EXPECT_FALSE(fs::exists(course.folder()));
-  EXPECT_EQ(course.said(), "");
+  EXPECT_EQ(course.printed(), "");
 }
 
 TEST(Store, ReadsWhatItWrote) {
@@ -125,7 +125,7 @@ TEST(Store, ReadsWhatItWrote) {
   EXPECT_EQ(day_text(card.due), "2026-12-06");
   EXPECT_EQ(state.cards.count("01_self_attention_v1: Why \"√E\"?"), 1u);
   EXPECT_THAT(state.days, ElementsAre("2026-11-20", "2026-11-21"));
-  EXPECT_EQ(course.said(), "");
+  EXPECT_EQ(course.printed(), "");
 }
 
 TEST(Store, WritesJsonThatCanBeRead) {
@@ -147,7 +147,7 @@ TEST(Store, TakesDefaultsForMissingFields) {
   EXPECT_FALSE(state.lessons.at("01_a").passing);
   EXPECT_EQ(state.cards.at("01_a").easiness, 2.5);
   EXPECT_THAT(state.interviews, SizeIs(1));
-  EXPECT_EQ(course.said(), "");
+  EXPECT_EQ(course.printed(), "");
 }
 
 TEST(Store, NotesADayOfWorkOnlyWhenThereWasWork) {
@@ -191,7 +191,7 @@ TEST(Store, TakesNamesThatAreNotUtf8) {
   Store store = course.open();
   set_current(store, "01_caf\xe9");
   EXPECT_EQ(course.read().current, "01_caf\xef\xbf\xbd");
-  EXPECT_EQ(course.said(), "");
+  EXPECT_EQ(course.printed(), "");
 }
 
 TEST(NowText, IsATimeWithItsZone) { EXPECT_THAT(now_text(), MatchesRegex("[0-9-]{10}T[0-9:]{8}[+-][0-9]{4}")); }
@@ -215,14 +215,14 @@ TEST(Store, TakesOverTheProgressOfTheOlderTool) {
 
   store.update([](State& state) { state.lessons.erase("00_warm_up"); });
   EXPECT_THAT(course.read().lessons, SizeIs(1)) << "state.json counts, once it is there";
-  EXPECT_EQ(course.said(), "");
+  EXPECT_EQ(course.printed(), "");
 }
 
 TEST(Store, KeepsADamagedProgressAside) {
   StateFolder course;
   put(course.folder() / "progress.json", R"({"version": 1, "pass)");
   EXPECT_THAT(course.read().lessons, IsEmpty());
-  EXPECT_THAT(course.said(), HasSubstr("progress.json cannot be understood: it is cut off"));
+  EXPECT_THAT(course.printed(), HasSubstr("progress.json cannot be understood: it is cut off"));
   EXPECT_THAT(course.kept_as("progress.json"), SizeIs(1));
 }
 
@@ -274,9 +274,9 @@ TEST(Store, KeepsADamagedFileAside) {
     const auto kept = course.kept_as("state.json");
     ASSERT_THAT(kept, ElementsAre(MatchesRegex("state.json.damaged-[0-9-]{10}_[0-9-]{8}")));
     EXPECT_EQ(read_file(course.folder() / kept[0]), text);
-    EXPECT_THAT(course.said(), AllOf(HasSubstr(course.file().string() + " cannot be understood: " + why),
-                                     HasSubstr("It is kept as " + (course.folder() / kept[0]).string()),
-                                     HasSubstr("If you can fix it, move it back.")));
+    EXPECT_THAT(course.printed(), AllOf(HasSubstr(course.file().string() + " cannot be understood: " + why),
+                                        HasSubstr("It is kept as " + (course.folder() / kept[0]).string()),
+                                        HasSubstr("If you can fix it, move it back.")));
     set_current(store, "01_a");
     EXPECT_EQ(course.read().current, "01_a") << "work goes on";
   }
@@ -293,7 +293,7 @@ TEST(Store, KeepsAFileAsideWhereverItWasCutOff) {
     put(course.file(), text.substr(0, length));
     EXPECT_THAT(course.read().lessons, IsEmpty());
     EXPECT_THAT(course.kept_as("state.json.damaged-"), SizeIs(1));
-    EXPECT_THAT(course.said(), HasSubstr(length == 0 ? "it is empty" : "it is cut off"));
+    EXPECT_THAT(course.printed(), HasSubstr(length == 0 ? "it is empty" : "it is cut off"));
   }
 }
 
@@ -302,8 +302,8 @@ TEST(Store, KeepsAFileOfANewerVersionAside) {
   put(course.file(), R"({"version": 99, "lessons": "in another shape"})");
   EXPECT_THAT(course.read().lessons, IsEmpty());
   EXPECT_THAT(course.kept_as("state.json"), ElementsAre(MatchesRegex("state.json.version-99-[0-9-]{10}_[0-9-]{8}")));
-  EXPECT_THAT(course.said(), AllOf(HasSubstr("it is of version 99, and this course knows 2"),
-                                   HasSubstr("update this one and move it back")));
+  EXPECT_THAT(course.printed(), AllOf(HasSubstr("it is of version 99, and this course knows 2"),
+                                      HasSubstr("update this one and move it back")));
 }
 
 TEST(Store, NeverReplacesWhatItKeptAside) {
@@ -333,13 +333,13 @@ TEST(Store, KeepsAsideWhatIsNoFile) {
   Store store = folder_there.open();
   set_current(store, "01_a");
   EXPECT_EQ(folder_there.read().current, "01_a");
-  EXPECT_THAT(folder_there.said(), HasSubstr("it is not a file"));
+  EXPECT_THAT(folder_there.printed(), HasSubstr("it is not a file"));
 
   StateFolder pipe_there;
   fs::create_directories(pipe_there.folder());
   ASSERT_EQ(mkfifo(pipe_there.file().c_str(), 0600), 0);
   EXPECT_THAT(pipe_there.read().lessons, IsEmpty());
-  EXPECT_THAT(pipe_there.said(), HasSubstr("it is not a file"));
+  EXPECT_THAT(pipe_there.printed(), HasSubstr("it is not a file"));
 }
 
 TEST(Store, FollowsALinkToWhereTheStateIsKept) {
@@ -353,7 +353,7 @@ TEST(Store, FollowsALinkToWhereTheStateIsKept) {
   EXPECT_TRUE(fs::is_symlink(course.file()));
   EXPECT_THAT(read_file(elsewhere), HasSubstr("02_b"));
   EXPECT_EQ(course.read().current, "02_b");
-  EXPECT_EQ(course.said(), "");
+  EXPECT_EQ(course.printed(), "");
 }
 
 TEST(Store, RemovesWhatKilledToolsLeftLongAgo) {
@@ -371,7 +371,7 @@ TEST(Store, RemovesWhatKilledToolsLeftLongAgo) {
 
 // ------------------------------------------------------------------------------------- where nothing can be written
 
-/// Two updates in one store: what cannot be kept is told once, and remembered as long as the store lives.
+/// Two updates in one store: what cannot be kept is reported once, and remembered as long as the store lives.
 bool works_in_memory(StateFolder& course) {
   Store store = course.open();
   set_current(store, "01_a");
@@ -379,9 +379,10 @@ bool works_in_memory(StateFolder& course) {
   store.refresh();
   EXPECT_EQ(store.state().current, "01_a");
   EXPECT_EQ(store.state().lessons.at("01_a").checks, 1);
-  const std::string told = "Your progress cannot be kept: ";
-  EXPECT_THAT(course.said(), AllOf(HasSubstr(told), HasSubstr("You can go on"), HasSubstr(course.folder().string())));
-  EXPECT_EQ(course.said().find(told), course.said().rfind(told)) << course.said();
+  const std::string message = "Your progress cannot be kept: ";
+  EXPECT_THAT(course.printed(),
+              AllOf(HasSubstr(message), HasSubstr("You can go on"), HasSubstr(course.folder().string())));
+  EXPECT_EQ(course.printed().find(message), course.printed().rfind(message)) << course.printed();
   return !::testing::Test::HasFailure();
 }
 
@@ -389,7 +390,7 @@ TEST(Store, WorksInMemoryWhereLearnIsAFile) {
   StateFolder course;
   put(course.folder(), "not a folder");
   EXPECT_TRUE(works_in_memory(course));
-  EXPECT_THAT(course.said(), HasSubstr("Not a directory"));
+  EXPECT_THAT(course.printed(), HasSubstr("Not a directory"));
 }
 
 TEST(Store, WorksInMemoryInAReadOnlyCourse) {
@@ -408,7 +409,7 @@ TEST(Store, WorksInMemoryInAReadOnlyFolder) {
     set_current(store, "00_before");
     chmod(course.folder().c_str(), 0555);
     EXPECT_EQ(course.read().current, "00_before");
-    EXPECT_EQ(course.said(), "") << "reading is all right";
+    EXPECT_EQ(course.printed(), "") << "reading is all right";
     return works_in_memory(course);
   }));
   EXPECT_EQ(course.read().current, "00_before");
@@ -480,7 +481,7 @@ TEST(Store, WorksInMemoryWhenAnotherToolKeepsTheLock) {
   const int lock = open((course.folder() / "lock").c_str(), O_RDONLY | O_CLOEXEC);
   ASSERT_EQ(flock(lock, LOCK_EX), 0);
   EXPECT_TRUE(works_in_memory(course));
-  EXPECT_THAT(course.said(), HasSubstr("another ./learn holds the lock"));
+  EXPECT_THAT(course.printed(), HasSubstr("another ./learn holds the lock"));
   close(lock);
 }
 
@@ -498,7 +499,7 @@ TEST(Store, LosesNoUpdateOfToolsThatRunAtTheSameTime) {
           ++state.lessons[std::to_string(tool)].checks;
         });
       }
-      return course.said().empty();
+      return course.printed().empty();
     }));
   }
   for (const pid_t child : children) EXPECT_TRUE(ended_well(child));
@@ -541,7 +542,7 @@ TEST(Store, LosesNothingThatWasDoneWhenKilledAtAnyMoment) {
     close(report[0]);
 
     State state = course.read();
-    ASSERT_EQ(course.said(), "");
+    ASSERT_EQ(course.printed(), "");
     ASSERT_THAT(state.interviews, SizeIs(2)) << "the rest is whole";
     const int kept = state.lessons["counted"].checks;
     ASSERT_GE(kept, counted);

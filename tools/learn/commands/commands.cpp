@@ -252,9 +252,6 @@ int solution(const Course& course, const std::string& name, bool beside_the_lear
     const fs::path reference = lesson.solution_folder() / fs::path(file).filename();
     course.print("// " + fs::relative(reference, course.root).string() + "\n\n" + lesson::read_file(reference));
   }
-  if (fs::exists(lesson.solution_folder() / "NOTES.md")) {
-    course.print("why it is so: " + fs::relative(lesson.solution_folder() / "NOTES.md", course.root).string());
-  }
   return exit_passed;
 }
 
