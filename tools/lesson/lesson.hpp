@@ -17,7 +17,7 @@ struct Mistake {
   std::string file;               ///< of the solution
   std::string find;               ///< occurs there exactly once
   std::string replace;            ///< makes the mistake
-  std::vector<std::string> also;  ///< ids of other mistakes whose sentences are true of this one too
+  std::vector<std::string> also;  ///< ids that checks name themselves, and that are true of this one too
   bool named = true;              ///< false: values alone cannot tell it; `why` says why
   std::string why;
   bool alone = false;  ///< true: the edit is not within one function's body, and the mistake is a program of its own
