@@ -17,7 +17,6 @@
 #include "judge/process.hpp"
 #include "judge/report.hpp"
 #include "judge/words.hpp"
-#include "learn/memory/answers.hpp"
 #include "lesson/text.hpp"
 
 namespace attn::gate {

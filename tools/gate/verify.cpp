@@ -9,7 +9,6 @@
 
 #include "gate/gate.hpp"
 #include "judge/process.hpp"
-#include "learn/machine/build.hpp"
 #include "lesson/lesson.hpp"
 
 namespace attn::gate {
@@ -71,12 +70,10 @@ Built build(const fs::path& root, const std::string& preset, const std::vector<s
     std::cout << lesson::read_file(log) << "\nthe course could not be configured\n";
     return {};
   }
-  std::vector<std::string> command = {"ninja", "-C", folder.string(), "-k", "0"};
+  std::vector<std::string> command = {"ninja", "--quiet", "-C", folder.string(), "-k", "0"};
   command.insert(command.end(), targets.begin(), targets.end());
   const bool complete = judge::run(command, root, log) == 0;
-  if (!complete) {
-    std::cout << learn::without_build_noise(lesson::read_file(log)) << "\nnot everything could be built\n\n";
-  }
+  if (!complete) std::cout << lesson::read_file(log) << "\nnot everything could be built\n\n";
   return {true, complete};
 }
 

@@ -11,8 +11,22 @@
 
 namespace arma {
 
-void PrintTo(const fmat& x, std::ostream* os) { x.raw_print(*os << attn::shape_text(x) << "\n"); }
-void PrintTo(const fcube& x, std::ostream* os) { x.raw_print(*os << attn::shape_text(x) << "\n"); }
+namespace {
+
+template <typename Numbers>
+void print(const Numbers& x, std::ostream& os) {
+  constexpr uword most_elements =
+      100;  // GoogleTest asks for the text of everything that fails, also when nobody reads it
+  os << attn::shape_text(x);
+  if (x.n_elem <= most_elements) x.raw_print(os << "\n");
+}
+
+}  // namespace
+
+void PrintTo(const mat& x, std::ostream* os) { print(x, *os); }
+void PrintTo(const cube& x, std::ostream* os) { print(x, *os); }
+void PrintTo(const fmat& x, std::ostream* os) { print(x, *os); }
+void PrintTo(const fcube& x, std::ostream* os) { print(x, *os); }
 
 }  // namespace arma
 

@@ -14,9 +14,9 @@
 
 namespace arma {
 
-/// Row by row: without it GoogleTest prints a matrix flat and column by column.
-inline void PrintTo(const mat& x, std::ostream* os) { x.raw_print(*os << attn::shape_text(x) << "\n"); }
-inline void PrintTo(const cube& x, std::ostream* os) { x.raw_print(*os << attn::shape_text(x) << "\n"); }
+/// Its shape, and small ones row by row: without it GoogleTest prints a matrix flat and column by column.
+void PrintTo(const mat& x, std::ostream* os);
+void PrintTo(const cube& x, std::ostream* os);
 void PrintTo(const fmat& x, std::ostream* os);
 void PrintTo(const fcube& x, std::ostream* os);
 

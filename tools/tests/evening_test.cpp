@@ -211,16 +211,8 @@ TEST_F(Evening, BeginsWithTheFirstLessonAndGoesOnWhereItStopped) {
   EXPECT_SHOWS(again, "TODO(01.1) is not written yet: " + answer_file);
 }
 
-TEST_F(Evening, NamesAMistakeGivesHintsAndWaitsAfterThePass) {
-  ScreenRobot terminal(tool(), size(70, 110));  // all hints fit
-  ASSERT_VERDICT(terminal, none_passed());
-
-  save(mistaken("unscaled"));
-  ASSERT_VERDICT(terminal, "likely  the scores are " + not_passed);
-  EXPECT_SHOWS(terminal, "✗ 01 self_attention_v1 · SelfAttentionV1.");
-  EXPECT_SHOWS(terminal, "where   " + answer_file);
-  EXPECT_TRUE(terminal.colored());
-
+/// Reads one hint after the other, as the solution demands, and then does not open it.
+void read_all_hints(ScreenRobot& terminal) {
   terminal.type("s");
   EXPECT_SHOWS(terminal, "The solution opens when you have passed, or have read the third hint (h).");
   terminal.type("h");
@@ -236,6 +228,19 @@ TEST_F(Evening, NamesAMistakeGivesHintsAndWaitsAfterThePass) {
   EXPECT_SHOWS(terminal, "You have not passed this lesson yet. Show the solution anyway?");
   terminal.type("n");
   EXPECT_GONE(terminal, "Show the solution anyway?");
+}
+
+TEST_F(Evening, NamesAMistakeGivesHintsAndWaitsAfterThePass) {
+  ScreenRobot terminal(tool(), size(70, 110));  // all hints fit
+  ASSERT_VERDICT(terminal, none_passed());
+
+  save(mistaken("unscaled"));
+  ASSERT_VERDICT(terminal, "likely  the scores are " + not_passed);
+  EXPECT_SHOWS(terminal, "✗ 01 self_attention_v1 · SelfAttentionV1.");
+  EXPECT_SHOWS(terminal, "where   " + answer_file);
+  EXPECT_TRUE(terminal.colored());
+
+  read_all_hints(terminal);
   EXPECT_SHOWS(terminal, not_passed);
 
   save(right);

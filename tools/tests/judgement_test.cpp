@@ -119,6 +119,19 @@ TEST_F(Judged, ShowsTheCompilersWordsAloneWhateverTheEnvironment) {
   }
 }
 
+TEST(BuildNoise, IsTakenAwayAndTheCompilersWordsStay) {
+  const std::string output =
+      "[1/2] Building CXX object lesson.o\n"
+      "FAILED: lesson.o \n"
+      "/usr/bin/c++ -O0 -c lesson.cpp\n"
+      "lesson.cpp:3:5: error: 'x' was not declared in this scope\n"
+      "    3 |     x = 1;\n"
+      "[not progress] stays\n"
+      "ninja: build stopped: subcommand failed.\n";
+  EXPECT_EQ(without_build_noise(output),
+            "lesson.cpp:3:5: error: 'x' was not declared in this scope\n    3 |     x = 1;\n[not progress] stays\n");
+}
+
 TEST(AdviceOnLinking, NamesWhatIsDefinedTwice) {
   const std::string helper = "attn::softmax_rows(arma::Mat<double> const&)";
   const std::string advice = helper + " is defined twice, by you and by the course: give yours another name, or put it";

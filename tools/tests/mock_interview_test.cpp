@@ -124,43 +124,26 @@ json card_due(long day, int repetitions = 0, double easiness = 2.5, int interval
 
 // --------------------------------------------------------------------------------------------------- interviews
 
-TEST(MockInterview, IsPassedAfterAMistakeThatWasNamed) {
-  const fs::path copy = fresh_course_copy();
-  const std::string own = "// what I wrote in the lesson\n" + read_file(copy / own_05);
-  write(copy / own_05, own);
-  const auto questions = Lesson{copy, blank_class}.questions();
-  ASSERT_GE(questions.size(), 3u);
-
-  ScreenRobot terminal(tool_on_copy({"interview", "05"}), sized(40, 100));
+/// Lesson 05's, as an interview begins.
+void expect_the_task(ScreenRobot& terminal) {
   ASSERT_SHOWS(terminal, "Interview: 05 interview_self_attention");
   EXPECT_SHOWS(terminal, "Write self-attention from a blank page");
   EXPECT_SHOWS(terminal, "0 checks used");
   EXPECT_SHOWS(terminal, "write  " + page_05);
   EXPECT_SHOWS(terminal, " 14:");
   EXPECT_TRUE(counts_down(terminal)) << terminal;
-  EXPECT_THAT(read_file(copy / page_05), AllOf(HasSubstr("class SelfAttentionInterview {};"), Not(HasSubstr("TODO"))));
+}
 
-  write(copy / page_05, with_mistake(copy, blank_class, "unscaled"));
-  terminal.type("c");
-  EXPECT_SHOWS(terminal, "1 check used");
-  ASSERT_TRUE(terminal.wait_for("checks passed", building)) << terminal;
-  EXPECT_SHOWS(terminal, "value   worst at");
-  EXPECT_SHOWS(terminal, "where   " + page_05);
-  EXPECT_THAT(terminal.screen(), AllOf(Not(HasSubstr("learn hint")), Not(HasSubstr("likely")), Not(HasSubstr(own_05))));
-
+/// Opens the task over the failure, and goes back.
+void look_at_the_task_again(ScreenRobot& terminal) {
   terminal.type("t");
   EXPECT_SHOWS(terminal, "Write self-attention from a blank page");
   terminal.type("t");
   EXPECT_SHOWS(terminal, "value   worst at");
+}
 
-  fs::copy_file(copy / solution_05, copy / page_05, fs::copy_options::overwrite_existing);
-  terminal.type("c");
-  ASSERT_TRUE(terminal.wait_for("Passed: ", building)) << terminal;
-  EXPECT_SHOWS(terminal, "minutes of 15, 2 checks used");
-  EXPECT_SHOWS(terminal, "A personal best. 1 attempt so far.");
-  EXPECT_SHOWS(terminal, "mistake  the scores are not divided by √E");
-  EXPECT_EQ(seconds_left(terminal), -1) << "the clock is gone";
-
+/// Opens the answer to each follow-up question.
+void answer_aloud(ScreenRobot& terminal, const std::vector<lesson::Question>& questions) {
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_SHOWS(terminal, "Follow-up question " + std::to_string(i + 1) + " of 3");
     EXPECT_SHOWS(terminal, beginning(questions[i].text));
@@ -170,13 +153,9 @@ TEST(MockInterview, IsPassedAfterAMistakeThatWasNamed) {
     terminal.type("n");
   }
   EXPECT_SHOWS(terminal, "Follow-up question 3 of 3");
-  terminal.type("d");
-  EXPECT_SHOWS(terminal, "yours: self_attention_interview.hpp");
-  EXPECT_SHOWS(terminal, "the reference");
-  terminal.type("q");
-  EXPECT_EQ(terminal.wait_for_exit(), 0) << terminal;
+}
 
-  const json state = state_of(copy);
+void expect_a_pass_after_an_unscaled_answer(const json& state, const std::string& first_question) {
   ASSERT_THAT(state["interviews"], SizeIs(1));
   const json& record = state["interviews"][0];
   EXPECT_EQ(record["lesson"], blank_class);
@@ -187,8 +166,45 @@ TEST(MockInterview, IsPassedAfterAMistakeThatWasNamed) {
   EXPECT_EQ(record["mistakes"], json::array({"unscaled"}));
   EXPECT_EQ(state["cards"][blank_class]["due"], day_text(today() + 1));
   EXPECT_EQ(state["cards"][blank_class]["easiness"], 2.5) << "4 leaves it as it was";
-  EXPECT_EQ(state["cards"][blank_class + ": " + questions[0].text]["due"], day_text(today() + 1));
+  EXPECT_EQ(state["cards"][blank_class + ": " + first_question]["due"], day_text(today() + 1));
   EXPECT_EQ(state["days"], json::array({day_text(today())}));
+}
+
+TEST(MockInterview, IsPassedAfterAMistakeThatWasNamed) {
+  const fs::path copy = fresh_course_copy();
+  const std::string own = "// what I wrote in the lesson\n" + read_file(copy / own_05);
+  write(copy / own_05, own);
+  const auto questions = Lesson{copy, blank_class}.questions();
+  ASSERT_GE(questions.size(), 3u);
+
+  ScreenRobot terminal(tool_on_copy({"interview", "05"}), sized(40, 100));
+  expect_the_task(terminal);
+  EXPECT_THAT(read_file(copy / page_05), AllOf(HasSubstr("class SelfAttentionInterview {};"), Not(HasSubstr("TODO"))));
+
+  write(copy / page_05, with_mistake(copy, blank_class, "unscaled"));
+  terminal.type("c");
+  EXPECT_SHOWS(terminal, "1 check used");
+  ASSERT_TRUE(terminal.wait_for("checks passed", building)) << terminal;
+  EXPECT_SHOWS(terminal, "value   worst at");
+  EXPECT_SHOWS(terminal, "where   " + page_05);
+  EXPECT_THAT(terminal.screen(), AllOf(Not(HasSubstr("learn hint")), Not(HasSubstr("likely")), Not(HasSubstr(own_05))));
+
+  look_at_the_task_again(terminal);
+  fs::copy_file(copy / solution_05, copy / page_05, fs::copy_options::overwrite_existing);
+  terminal.type("c");
+  ASSERT_TRUE(terminal.wait_for("Passed: ", building)) << terminal;
+  EXPECT_SHOWS(terminal, "minutes of 15, 2 checks used");
+  EXPECT_SHOWS(terminal, "A personal best. 1 attempt so far.");
+  EXPECT_SHOWS(terminal, "mistake  the scores are not divided by √E");
+  EXPECT_EQ(seconds_left(terminal), -1) << "the clock is gone";
+  answer_aloud(terminal, questions);
+  terminal.type("d");
+  EXPECT_SHOWS(terminal, "yours: self_attention_interview.hpp");
+  EXPECT_SHOWS(terminal, "the reference");
+  terminal.type("q");
+  EXPECT_EQ(terminal.wait_for_exit(), 0) << terminal;
+
+  expect_a_pass_after_an_unscaled_answer(state_of(copy), questions[0].text);
   EXPECT_EQ(read_file(copy / own_05), own);
 }
 

@@ -228,9 +228,10 @@ TEST(Store, KeepsADamagedProgressAside) {
 
 // ----------------------------------------------------------------------------------------------- damaged files
 
-TEST(Store, KeepsADamagedFileAside) {
+/// Texts that are no state, and why.
+std::vector<std::pair<std::string, std::string>> damaged_files() {
   const std::string deep(20000, '[');
-  const std::pair<std::string, std::string> files[] = {
+  return {
       {"", "it is empty"},
       {"nonsense", "it is not JSON from byte 2 on"},
       {std::string("\x7f"
@@ -265,7 +266,10 @@ TEST(Store, KeepsADamagedFileAside) {
       {R"({"version": 2, "cards": {"01_a": {"due": 7}}})", "\"due\" is not a text"},
       {R"({"version": 2, "days": ["yesterday"]})", "\"days\" is not a day"},
   };
-  for (const auto& [text, why] : files) {
+}
+
+TEST(Store, KeepsADamagedFileAside) {
+  for (const auto& [text, why] : damaged_files()) {
     SCOPED_TRACE(text.substr(0, 60));
     StateFolder course;
     put(course.file(), text);

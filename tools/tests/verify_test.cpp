@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "learn/machine/build.hpp"
 #include "lesson/lesson.hpp"
 
 namespace attn::gate {
@@ -87,19 +86,6 @@ TEST(Summarise, FailsWhenCTestDidNotEnd) {
   output.erase(output.find("100%"));
   std::ostringstream out;
   EXPECT_FALSE(summarise(lessons, output, out));
-}
-
-TEST(BuildNoise, IsTakenAwayAndTheCompilersWordsStay) {
-  const std::string output =
-      "[1/2] Building CXX object lesson.o\n"
-      "FAILED: lesson.o \n"
-      "/usr/bin/c++ -O0 -c lesson.cpp\n"
-      "lesson.cpp:3:5: error: 'x' was not declared in this scope\n"
-      "    3 |     x = 1;\n"
-      "[not progress] stays\n"
-      "ninja: build stopped: subcommand failed.\n";
-  EXPECT_EQ(learn::without_build_noise(output),
-            "lesson.cpp:3:5: error: 'x' was not declared in this scope\n    3 |     x = 1;\n[not progress] stays\n");
 }
 
 }  // namespace
