@@ -57,11 +57,13 @@ class Evidence {
     }
   }
 
-  /// Whether another comparison about the same task got something else than this mistake gives there.
+  /// Whether no more comparisons about a task got what this mistake gives there than got something else.
   bool contradicts(const std::string& id, const std::string& task) const {
-    return std::any_of(clues_.begin(), clues_.end(), [&](const Clue& clue) {
-      return clue.task == task && clue.place->got.count(id) != 0 && clue.same.count(id) == 0;
-    });
+    int surplus = 0;
+    for (const auto& clue : clues_) {
+      if (clue.task == task && clue.place->got.count(id) != 0) surplus += clue.same.count(id) != 0 ? 1 : -1;
+    }
+    return surplus <= 0;
   }
 
   int score(const std::string& id) const {

@@ -52,8 +52,9 @@ class Recordings {
 /// Adds the likely mistakes to the failures.
 ///
 /// Where several mistakes give the same values, those are named that explain the run best: most comparisons got what
-/// the mistake gives, and fewest passed where it fails. A mistake is not named where another comparison about the same
-/// task, in which it was recorded, got something else.
+/// the mistake gives, and fewest passed where it fails. A mistake is not named unless most comparisons about the task, of
+/// those in which it was recorded, got what it gives. Not all: what a mistake makes of NaN, or of numbers so large that
+/// only rounding is left, differs between versions of Armadillo and OpenBLAS.
 ///
 /// The first failing check, if it has wrong numbers and no name for them, takes the name that another one found.
 void name_mistakes(std::vector<CheckResult>& checks, const Recordings& recordings);
