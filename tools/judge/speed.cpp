@@ -55,8 +55,8 @@ double least_ms(const Code& code) {
   return *std::min_element(times.begin(), times.end());
 }
 
-/// Sees to it that little but the code itself is timed.
-void keep_to_itself() {
+/// Lets little but the code itself be timed.
+void single_thread_for_timing() {
   openblas_set_num_threads(1);  // several would spend processor time on waiting for each other
   mallopt(M_MMAP_THRESHOLD, 1 << 25);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);  // memory that is freed stays here: the operating system is slow to give it again
@@ -66,7 +66,7 @@ void keep_to_itself() {
 class Measuring : public ::testing::Test {
  public:
   void TestBody() override {
-    keep_to_itself();
+    single_thread_for_timing();
     arma::arma_rng::set_seed(1);  // the learner's code and the reference get the same numbers
     RecordProperty("milliseconds", std::to_string(least_ms(registered().set_up())));
   }

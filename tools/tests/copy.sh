@@ -6,7 +6,7 @@
 set -euo pipefail
 course=$1
 copy=$2
-"$course/tools/tests/put_back.sh" "$course" "$copy"
+"$course/tools/tests/restore_copy.sh" "$course" "$copy"
 log=$copy/build/copy.log
 mkdir -p "$copy/build"
 cd "$copy"

@@ -7,7 +7,7 @@
 namespace attn::tests {
 
 std::filesystem::path fresh_course_copy() {
-  if (judge::run({ATTN_ROOT "/tools/tests/put_back.sh", ATTN_ROOT, ATTN_COPY}, ATTN_ROOT) != 0) {
+  if (judge::run({ATTN_ROOT "/tools/tests/restore_copy.sh", ATTN_ROOT, ATTN_COPY}, ATTN_ROOT) != 0) {
     throw std::runtime_error("the copy of the course could not be put back: " ATTN_COPY
                              " (ctest -R course.copy makes it)");
   }

@@ -10,7 +10,7 @@ copy=$3
 # shellcheck source=tools/tests/expect.sh
 . "$course/tools/tests/expect.sh"
 
-"$course/tools/tests/put_back.sh" "$course" "$copy"
+"$course/tools/tests/restore_copy.sh" "$course" "$copy"
 cd "$copy"
 lesson=lessons/01_self_attention_v1/self_attention_v1.cpp
 cp "$lesson" "$scratch/stub.cpp"

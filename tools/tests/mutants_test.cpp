@@ -106,7 +106,7 @@ TEST_F(Mutants, FindTheFunctionsOfAClass) {
           "  int forward(int x) const {\nswitch (::mistake_to_make()) {\ncase 0: {  // thrice\n    return 3 * x;\n"));
 }
 
-TEST_F(Mutants, LeaveOutWhatStandsAloneOrInAnotherFile) {
+TEST_F(Mutants, LeaveOutWhatIsAloneOrInAnotherFile) {
   const auto text = all_of(solution, mistake("small", "bias_(size)", "bias_(1)", ", \"alone\": true") + "," +
                                          mistake("other", "nowhere", "x", "", "other.cpp") + "," +
                                          mistake("no_bias", " + bias_;", ";"));

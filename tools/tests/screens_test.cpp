@@ -84,7 +84,7 @@ enum class Answers { stubs, solutions };
 class TrialCourse {
  public:
   explicit TrialCourse(Answers answers) : solved_(answers == Answers::solutions) {
-    if (judge::run({ATTN_ROOT "/tools/tests/put_back.sh", ATTN_ROOT, root_}, ATTN_ROOT) != 0) {
+    if (judge::run({ATTN_ROOT "/tools/tests/restore_copy.sh", ATTN_ROOT, root_}, ATTN_ROOT) != 0) {
       throw std::runtime_error("the course could not be copied");
     }
     put(root_ / "build/dev/build.ninja", "");

@@ -41,8 +41,8 @@ Answer answer_of(const std::filesystem::path& program) {
 }
 
 Answer answer_when_code(const std::string& manner) {
-  setenv("NAUGHTY", manner.c_str(), 1);
-  return answer_of(ATTN_NAUGHTY);
+  setenv("MISBEHAVING", manner.c_str(), 1);
+  return answer_of(ATTN_MISBEHAVING);
 }
 
 /// Why there is no time; wants it said in the right form and soon.
@@ -51,7 +51,7 @@ std::string error_when_code(const std::string& manner) {
   EXPECT_EQ(answer.exit_code, 2) << manner;
   EXPECT_LT(answer.seconds, 20) << manner;
   EXPECT_EQ(answer.printed.find('\n'), answer.printed.size() - 1) << answer.printed;
-  EXPECT_EQ(answer.line.value("what", ""), "naughty things") << answer.printed;
+  EXPECT_EQ(answer.line.value("what", ""), "misbehaving things") << answer.printed;
   EXPECT_FALSE(answer.line.contains("milliseconds")) << answer.printed;
   return answer.line.value("error", "");
 }

@@ -26,7 +26,7 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const std::filesystem::path program = ATTN_NAUGHTY;
+const std::filesystem::path program = ATTN_MISBEHAVING;
 
 struct Outcome {
   int exit_code = 0;
@@ -37,7 +37,7 @@ struct Outcome {
   std::map<std::string, std::string> texts;
 };
 
-/// Some of the naughty checks, in an environment with these variables ("NAME=value").
+/// Some of the misbehaving checks, in an environment with these variables ("NAME=value").
 Outcome outcome_of(const std::string& filter, std::vector<std::string> environment = {}) {
   const Scratch scratch;
   const auto report = scratch.path() / "report.json";
@@ -59,9 +59,9 @@ Outcome outcome_of(const std::string& filter, std::vector<std::string> environme
   return outcome;
 }
 
-/// All of the suite Naughty in one run.
+/// All of the suite Misbehaving in one run.
 const Outcome& outcome() {
-  static const Outcome the_outcome = outcome_of("Naughty.*");
+  static const Outcome the_outcome = outcome_of("Misbehaving.*");
   return the_outcome;
 }
 
@@ -122,7 +122,7 @@ TEST(Supervisor, SaysWhatHappensBeforeTheFirstCheck) {
       {"starts the program anew", "the program ended before its first check (exit code 0): is something global"},
   };
   for (const auto& [manner, sentence] : sentences) {
-    const Outcome early = outcome_of("Naughty.First:Naughty.Last", {"NAUGHTY=" + manner});
+    const Outcome early = outcome_of("Misbehaving.First:Misbehaving.Last", {"MISBEHAVING=" + manner});
     EXPECT_EQ(early.exit_code, 1) << manner;
     EXPECT_LT(early.seconds, 60) << manner;
     EXPECT_THAT(early.printed, HasSubstr(sentence)) << manner;
@@ -136,18 +136,19 @@ TEST(Supervisor, SaysWhatHappensBeforeTheFirstCheck) {
 TEST(Supervisor, TakesNoNoticeOfWhatHappensAfterTheLastCheck) {
   for (const std::string manner : {"exits at exit", "exits when destroyed", "loops at exit", "loops when destroyed",
                                    "leaves a thread", "prints"}) {
-    const Outcome right = outcome_of("Naughty.First:Naughty.Last", {"NAUGHTY=" + manner});
+    const Outcome right = outcome_of("Misbehaving.First:Misbehaving.Last", {"MISBEHAVING=" + manner});
     EXPECT_EQ(right.exit_code, 0) << manner;
     EXPECT_LT(right.seconds, 60) << manner;
     EXPECT_THAT(right.printed, HasSubstr("2 of 2 checks passed")) << manner;
-    const Outcome wrong = outcome_of("Naughty.First:Naughty.ThrowsAnException", {"NAUGHTY=" + manner});
+    const Outcome wrong = outcome_of("Misbehaving.First:Misbehaving.ThrowsAnException", {"MISBEHAVING=" + manner});
     EXPECT_EQ(wrong.exit_code, 1) << manner;
     EXPECT_THAT(wrong.printed, HasSubstr("1 of 2 checks passed")) << manner;
   }
 }
 
 TEST(Supervisor, IgnoresWhatGoogleTestReadsFromTheEnvironment) {
-  const std::string checks = "Naughty.First:Naughty.ThrowsAnException:Naughty.PrintsALittle:Naughty.Last";
+  const std::string checks =
+      "Misbehaving.First:Misbehaving.ThrowsAnException:Misbehaving.PrintsALittle:Misbehaving.Last";
   const Outcome plain = outcome_of(checks);
   EXPECT_THAT(plain.printed, HasSubstr("2 of 4 checks passed"));
   const std::vector<std::vector<std::string>> environments = {{"GTEST_FILTER=*Last"},
@@ -171,7 +172,7 @@ TEST(Supervisor, IgnoresWhatGoogleTestReadsFromTheEnvironment) {
     EXPECT_EQ(same.exit_code, 1) << environment.front();
     EXPECT_EQ(same.printed, plain.printed) << environment.front();
     EXPECT_EQ(nlohmann::json(same.report), nlohmann::json(plain.report)) << environment.front();
-    const Outcome filtered_by_the_environment_alone = outcome_of("Naughty.Last", environment);
+    const Outcome filtered_by_the_environment_alone = outcome_of("Misbehaving.Last", environment);
     EXPECT_EQ(filtered_by_the_environment_alone.exit_code, 0) << environment.front();
   }
 }
@@ -183,7 +184,7 @@ TEST(Supervisor, ShortensWhatIsThrown) {
 }
 
 TEST(Supervisor, JudgesTheOriginalOfAProgramThatForks) {
-  const Outcome forks = outcome_of("Naughty.First:Forks.And*:Naughty.Last");
+  const Outcome forks = outcome_of("Misbehaving.First:Forks.And*:Misbehaving.Last");
   EXPECT_EQ(forks.exit_code, 0) << forks.printed;
   EXPECT_LT(forks.seconds, 60);
   EXPECT_THAT(forks.printed, HasSubstr("4 of 4 checks passed"));
@@ -192,15 +193,15 @@ TEST(Supervisor, JudgesTheOriginalOfAProgramThatForks) {
 TEST(Supervisor, LeavesNoProcessBehind) {
   const Scratch scratch;
   const auto written = scratch.path() / "process";
-  EXPECT_EQ(outcome_of("Forks.IntoAProcessThatLeaves", {"NAUGHTY=" + written.string()}).exit_code, 0);
+  EXPECT_EQ(outcome_of("Forks.IntoAProcessThatLeaves", {"MISBEHAVING=" + written.string()}).exit_code, 0);
   EXPECT_NE(kill(std::stoi(read_file(written)), 0), 0);
   EXPECT_EQ(errno, ESRCH);
 }
 
-/// Starts a naughty check, with NAUGHTY in its environment, and does not wait for it.
-pid_t start(const std::string& filter, const std::string& naughty = "") {
+/// Starts a misbehaving check, with MISBEHAVING in its environment, and does not wait for it.
+pid_t start(const std::string& filter, const std::string& misbehaving = "") {
   return attn::start_child([&] {
-    setenv("NAUGHTY", naughty.c_str(), 1);
+    setenv("MISBEHAVING", misbehaving.c_str(), 1);
     execl(program.c_str(), program.c_str(), ("--gtest_filter=" + filter).c_str(), nullptr);
     return false;
   });
@@ -229,7 +230,7 @@ TEST(Supervisor, DoesNotCountTheTimeWhileItIsSuspended) {
 }
 
 TEST(Supervisor, SaysThatItsReportsAreDisturbed) {
-  const Outcome disturbed = outcome_of("Naughty.First:Writes.*:Naughty.Last");
+  const Outcome disturbed = outcome_of("Misbehaving.First:Writes.*:Misbehaving.Last");
   EXPECT_EQ(disturbed.exit_code, 1);
   EXPECT_THAT(disturbed.texts.at("IntoWhatIsNotItsOwn"), HasSubstr("something else was written to their file desc"));
   EXPECT_EQ(disturbed.states.at("Last"), "passed");
@@ -275,7 +276,7 @@ TEST(Supervisor, SaysThatAResultIsEmptyOrNaN) {
 TEST(Supervisor, TellsATodoWithFileAndLine) {
   EXPECT_EQ(state("IsNotWritten"), "not_written");
   EXPECT_THAT(text("IsNotWritten"), HasSubstr("TODO(00.1) is not written yet: "));
-  EXPECT_THAT(text("IsNotWritten"), HasSubstr("naughty_checks.cpp:"));
+  EXPECT_THAT(text("IsNotWritten"), HasSubstr("misbehaving_checks.cpp:"));
 }
 
 TEST(Supervisor, TellsATodoThatComesAfterAFailure) {

@@ -24,8 +24,8 @@ const std::map<Standing, Name> names = {{Standing::untouched, {"", "untouched"}}
                                         {Standing::begun, {"begun", "begun"}},
                                         {Standing::passed, {"passed", "passed"}},
                                         {Standing::changed, {"passed, changed since", "changed"}},
-                                        {Standing::reset, {"passed, reset since", "begun_again"}},
-                                        {Standing::regressed, {"no longer passes", "no_longer"}}};
+                                        {Standing::reset, {"passed, reset since", "reset"}},
+                                        {Standing::regressed, {"no longer passes", "regressed"}}};
 
 }  // namespace
 

@@ -34,7 +34,7 @@ enum class Standing {
 
 Standing standing(const State& state, const lesson::Lesson& lesson);
 
-/// In words for the learner ("no longer passes"), and for programs ("no_longer").
+/// In words for the learner ("no longer passes"), and for programs ("regressed").
 std::string text_of(Standing standing);
 std::string id_of(Standing standing);
 

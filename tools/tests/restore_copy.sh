@@ -2,7 +2,7 @@
 # Makes the files of a copy what they are in the course: what a test changed, added or removed is put back, and progress
 # is forgotten. The copy's build stays. Every test that works on the copy begins with this.
 #
-#   put_back.sh COURSE COPY
+#   restore_copy.sh COURSE COPY
 #
 # A file that is the same keeps its modification time, so that nothing is built for it; one that is put back gets a new
 # one, since what was built from it is older than it should be.
@@ -21,8 +21,6 @@ rm -rf "$copy/.learn"
 comm -13 <(files "$course") <(files "$copy") | while IFS= read -r file; do
   (cd "$copy" && rm -- "$file" && { rmdir -p -- "${file%/*}" 2>/dev/null || true; }) # and the folders it leaves empty
 done
-files "$course" | while IFS= read -r file; do
-  cmp -s -- "$course/$file" "$copy/$file" && continue
-  mkdir -p -- "$copy/${file%/*}"
-  cp --preserve=mode -- "$course/$file" "$copy/$file"
-done
+sums() { files "$1" | (cd "$1" && xargs -d '\n' -r sha1sum); } # one process for all files: every test waits for this
+comm -23 <(sums "$course" | sort) <(sums "$copy" | sort) | cut -c 43- |
+  (cd "$course" && xargs -d '\n' -r cp --parents --preserve=mode -t "$copy")

@@ -1,5 +1,5 @@
 // Not a test of anything: checks that do what a learner's code may do, in a check, or before the first and after the
-// last as the environment variable NAUGHTY says. supervisor_test.cpp runs this program.
+// last as the environment variable MISBEHAVING says. supervisor_test.cpp runs this program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -50,7 +50,7 @@ std::thread& thread_of_the_program() {
 class Global {
  public:
   Global() {
-    const char* text = std::getenv("NAUGHTY");
+    const char* text = std::getenv("MISBEHAVING");
     manner_ = text == nullptr ? "" : text;
     if (manner_ == "loops") loop();
     if (manner_ == "waits") wait();
@@ -60,8 +60,8 @@ class Global {
     while (manner_ == "prints without end" && forever) std::cout << "again and again and again\n";
     if (manner_ == "prints") std::cout << "a word" << std::endl;
     if (manner_ == "starts the program anew") {
-      unsetenv("NAUGHTY");
-      execl("/proc/self/exe", "naughty", "--in-process", "--gtest_filter=Naughty.First", nullptr);
+      unsetenv("MISBEHAVING");
+      execl("/proc/self/exe", "misbehaving", "--in-process", "--gtest_filter=Misbehaving.First", nullptr);
     }
     if (manner_ == "exits at exit") std::atexit(end_with_zero);
     if (manner_ == "loops at exit") std::atexit(loop);
@@ -80,67 +80,67 @@ class Global {
 
 const Global global;
 
-TEST(Naughty, First) { EXPECT_EQ(1, 1); }
+TEST(Misbehaving, First) { EXPECT_EQ(1, 1); }
 
-TEST(Naughty, Crashes) { std::raise(SIGSEGV); }
+TEST(Misbehaving, Crashes) { std::raise(SIGSEGV); }
 
-TEST(Naughty, CallsItself) { EXPECT_EQ(without_end(0), 1); }
+TEST(Misbehaving, CallsItself) { EXPECT_EQ(without_end(0), 1); }
 
-TEST(Naughty, LoopsForEver) { loop(); }
+TEST(Misbehaving, LoopsForEver) { loop(); }
 
-TEST(Naughty, LoopsForEverToo) { loop(); }
+TEST(Misbehaving, LoopsForEverToo) { loop(); }
 
-TEST(Naughty, ThrowsSomethingOdd) { throw 42; }
+TEST(Misbehaving, ThrowsSomethingOdd) { throw 42; }
 
-TEST(Naughty, ThrowsAnException) { throw std::runtime_error("out of ideas"); }
+TEST(Misbehaving, ThrowsAnException) { throw std::runtime_error("out of ideas"); }
 
-TEST(Naughty, Aborts) { std::abort(); }
+TEST(Misbehaving, Aborts) { std::abort(); }
 
-TEST(Naughty, EndsTheProgram) { std::exit(0); }
+TEST(Misbehaving, EndsTheProgram) { std::exit(0); }
 
-TEST(Naughty, PrintsWithoutEnd) {
+TEST(Misbehaving, PrintsWithoutEnd) {
   while (forever) std::cout << "again and again and again\n";
 }
 
-TEST(Naughty, PrintsALittle) {
+TEST(Misbehaving, PrintsALittle) {
   std::cout << "the scores are 1 2 3\n";
   EXPECT_EQ(1, 2);
 }
 
-TEST(Naughty, PrintsMegabytes) {
+TEST(Misbehaving, PrintsMegabytes) {
   for (int i = 0; i < 100000; ++i) std::cout << "twenty-one characters\n";
   EXPECT_EQ(1, 2);
 }
 
-TEST(Naughty, Allocates) {
+TEST(Misbehaving, Allocates) {
   const arma::cube huge(100000, 125000, 1, arma::fill::zeros);  // 100 GB
   EXPECT_EQ(huge.n_slices, 1U);
 }
 
-TEST(Naughty, ReadsFromTheTerminal) {
+TEST(Misbehaving, ReadsFromTheTerminal) {
   std::string text;
   std::cin >> text;
   EXPECT_EQ(text, "something");
 }
 
-TEST(Naughty, ReturnsAnEmptyCube) { EXPECT_THAT(arma::cube(), HasShape({{"L", 4}, {"E", 3}, {"B", 2}})); }
+TEST(Misbehaving, ReturnsAnEmptyCube) { EXPECT_THAT(arma::cube(), HasShape({{"L", 4}, {"E", 3}, {"B", 2}})); }
 
-TEST(Naughty, ReturnsNaN) {
+TEST(Misbehaving, ReturnsNaN) {
   arma::cube x(4, 3, 2, arma::fill::zeros);
   x(2, 1, 1) = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(x, IsNear(arma::cube(4, 3, 2, arma::fill::zeros), {"L", "E", "B"}));
 }
 
-TEST(Naughty, IsNotWritten) { attn::todo("00.1"); }
+TEST(Misbehaving, IsNotWritten) { attn::todo("00.1"); }
 
-TEST(Naughty, FailsAndThenIsNotWritten) {
+TEST(Misbehaving, FailsAndThenIsNotWritten) {
   EXPECT_EQ(1, 2);
   attn::todo("00.2");
 }
 
-TEST(Naughty, ThrowsMegabytes) { throw std::runtime_error(std::string(4 << 20, 'x')); }
+TEST(Misbehaving, ThrowsMegabytes) { throw std::runtime_error(std::string(4 << 20, 'x')); }
 
-TEST(Naughty, Last) { EXPECT_EQ(1, 1); }
+TEST(Misbehaving, Last) { EXPECT_EQ(1, 1); }
 
 TEST(Waiting, First) { wait(); }
 TEST(Waiting, Second) { wait(); }
@@ -163,15 +163,15 @@ TEST(Forks, AndWaitsForACopyThatGoesOn) {
   EXPECT_EQ(1, 1);
 }
 
-/// Starts a process that is in no group, session or family of ours, and writes its number into the file NAUGHTY.
+/// Starts a process that is in no group, session or family of ours, and writes its number into the file MISBEHAVING.
 void start_process_that_leaves() {
   if (fork() == 0) {
     setsid();
     if (fork() != 0) _exit(0);
-    std::ofstream(std::getenv("NAUGHTY")) << getpid() << "\n";
+    std::ofstream(std::getenv("MISBEHAVING")) << getpid() << "\n";
     wait();
   }
-  while (std::ifstream(std::getenv("NAUGHTY")).peek() == EOF) usleep(1000);
+  while (std::ifstream(std::getenv("MISBEHAVING")).peek() == EOF) usleep(1000);
 }
 
 TEST(Forks, IntoAProcessThatLeaves) { start_process_that_leaves(); }

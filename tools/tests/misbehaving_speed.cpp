@@ -1,5 +1,5 @@
 // Not a test of anything: a speed to be measured that does what a learner's code may do, as the environment variable
-// NAUGHTY says. speed_test.cpp runs this program.
+// MISBEHAVING says. speed_test.cpp runs this program.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@
 namespace attn::judge {
 namespace {
 
-TEST(Naughty, IsNotRunWhenTheSpeedIsMeasured) { std::abort(); }
+TEST(Misbehaving, IsNotRunWhenTheSpeedIsMeasured) { std::abort(); }
 
 volatile bool forever = true;
 
@@ -47,9 +47,9 @@ arma::cube behave(const std::string& manner) {
   return {};
 }
 
-ATTN_SPEED("naughty things", [] {
-  const char* manner = std::getenv("NAUGHTY");
-  if (manner == nullptr) throw std::runtime_error("NAUGHTY is not set");
+ATTN_SPEED("misbehaving things", [] {
+  const char* manner = std::getenv("MISBEHAVING");
+  if (manner == nullptr) throw std::runtime_error("MISBEHAVING is not set");
   compute(100);  // set-up: not to be measured
   return [text = std::string(manner)] { return behave(text); };
 });
