@@ -143,6 +143,17 @@ TEST_F(ReportTest, NamesNoMistakeThatALargerCaseContradicts) {
   EXPECT_THAT(report({by_hand, failed("MergeAll", "EqualsPyTorch", got(unknown))}).named(), ElementsAre("doubled"));
 }
 
+TEST_F(ReportTest, NamesTheMistakeThatMostComparisonsAgreeWith) {
+  for (const char* check : {"WorksByHand", "EqualsPyTorch", "PassesOnANaN"}) {
+    record("AddOne." + std::string(check), {{"doubled", doubled}});
+  }
+  const auto differs = failed("AddOne", "PassesOnANaN", got(unknown));
+  const auto by_hand = failed("AddOne", "WorksByHand", got(doubled));
+  EXPECT_THAT(report({by_hand, differs}).named(), IsEmpty());
+  EXPECT_THAT(report({by_hand, failed("AddOne", "EqualsPyTorch", got(doubled)), differs}).named(),
+              ElementsAre("doubled"));
+}
+
 TEST_F(ReportTest, RecordsNothingThatRandomNumbersDecide) {
   Report run, again;
   run.checks = {failed("AddOne", "EqualsPyTorch", got(doubled))};
