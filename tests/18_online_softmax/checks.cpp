@@ -105,12 +105,13 @@ void expect_part(const PartialAttention& part, const PartialAttention& wanted, c
   expect_part(part, {values, {"L", "Dv+2"}, default_tolerance}, about);
 }
 
-/// Query 2 has NaN for output and sum, whatever its maximum is; the others are as wanted.
-void expect_nan_in_query_2(const PartialAttention& part, PartialAttention wanted, const std::string& likely,
+/// Query 2 has NaN for output and sum, whatever its maximum is: that depends on the version of Armadillo. The others are
+/// as wanted.
+void expect_nan_in_query_2(PartialAttention part, PartialAttention wanted, const std::string& likely,
                            const std::string& about) {
   wanted.output.row(2).fill(nan);
   wanted.sum(2) = nan;
-  if (part.maximum.n_elem == wanted.maximum.n_elem) wanted.maximum(2) = part.maximum(2);
+  if (part.maximum.n_elem == wanted.maximum.n_elem) part.maximum(2) = wanted.maximum(2) = 0;
   const bool zero = part.sum.n_elem == wanted.sum.n_elem && part.sum(2) == 0;
   expect_part(part, wanted, (zero ? likely : "") + about);
 }
