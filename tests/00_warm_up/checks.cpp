@@ -127,7 +127,6 @@ TEST(LinearInit, LeavesOutTheBiasWhenAsked) {
 // 20,000 draws for the weight, 200 for the bias: none reaches the bound, the largest and the smallest come near it, and
 // they are spread evenly between.
 TEST(LinearInit, DrawsUniformlyFromTheBound) {
-  arma::arma_rng::set_seed(1);
   const Linear layer(100, 200);
   const double bound = 1 / std::sqrt(100.0);
   for (const bool of_weight : {true, false}) {
@@ -156,7 +155,6 @@ TEST(LinearInit, DrawsUniformlyFromTheBound) {
 }
 
 TEST(LinearInit, HasABoundThatDependsOnlyOnIn) {
-  arma::arma_rng::set_seed(2);
   for (const auto& [in, out] : {std::pair<arma::uword, arma::uword>(400, 50), {4, 5000}}) {
     const double bound = 1 / std::sqrt(static_cast<double>(in));
     const double largest = arma::abs(Linear(in, out, false).weight).max();

@@ -561,7 +561,6 @@ TEST(ScaledDotProductAttention, KeepsTheSlicesApart) {
 }
 
 TEST(ScaledDotProductAttention, EqualsTheDefinitionForOtherSizes) {
-  arma::arma_rng::set_seed(3);
   struct Sizes {
     arma::uword L, S, D, Dv, N, M;
   };

@@ -172,7 +172,6 @@ TEST(MultiHeadAttention, GivesTheOutputWorkedByHand) {
 }
 
 TEST(MultiHeadAttention, IsSelfAttentionForOneHead) {
-  arma::arma_rng::set_seed(1);
   MultiHeadAttention attention = quiet_layer(3, 1);
   const arma::cube X = normal(5, 3, 2);
   const auto projected = [&](const Linear& proj) { return naive_linear(X, proj.weight, proj.bias); };

@@ -359,7 +359,6 @@ TEST(CrossAttention, DropsAnewAtEveryCall) {
 // ---------------------------------------------------------------------------------------------- naive loops, edges
 
 TEST(CrossAttention, EqualsTheDefinitionForOtherSizes) {
-  arma::arma_rng::set_seed(9);
   struct Sizes {
     uword L, S, E, H, B;
   };

@@ -730,7 +730,6 @@ TEST(SentenceAttention, KeepsTheBatchApart) {
 }
 
 TEST(SentenceAttention, EqualsTheDefinitionForOtherSizes) {
-  arma::arma_rng::set_seed(10);
   struct Sizes {
     arma::uword L, E, H;
     arma::uvec lengths;

@@ -453,7 +453,6 @@ TEST(NnMultiheadAttentionAllowedMask, AllowsWhatBothMasksAllow) {
 }
 
 TEST(NnMultiheadAttentionAllowedMask, EqualsTheDefinitionForOtherSizes) {
-  arma::arma_rng::set_seed(11);
   struct Sizes {
     uword L, S, H, B;
     bool shared;
@@ -749,7 +748,6 @@ TEST(NnMultiheadAttention, EqualsTheArticlesLibraryCall) {
 }
 
 TEST(NnMultiheadAttention, EqualsTheDefinitionForOtherSizes) {
-  arma::arma_rng::set_seed(12);
   struct Sizes {
     uword L, S, E, H, B, kdim, vdim;
   };

@@ -142,7 +142,6 @@ TEST(MultiHeadAttentionInterview, IsSelfAttentionForOneHead) {
 }
 
 TEST(MultiHeadAttentionInterview, EqualsTheDefinitionForOtherSizes) {
-  arma::arma_rng::set_seed(5);
   struct Sizes {
     arma::uword L, E, B, H;
   };

@@ -108,7 +108,6 @@ TEST(SlowTraining, EqualsPyTorch) {
 }
 
 TEST(SlowTraining, EqualsTheDefinitionForOtherSizes) {
-  arma::arma_rng::set_seed(5);
   for (const arma::SizeCube size : {arma::SizeCube(3, 5, 2), arma::SizeCube(6, 1, 3), arma::SizeCube(2, 7, 1),
                                     arma::SizeCube(70, 2, 3), arma::SizeCube(3, 5, 2)}) {
     const arma::cube X(size, arma::fill::randn);
@@ -132,7 +131,6 @@ TEST(SharpWeights, GivesTheTwoByTwoWorkedByHand) {
 }
 
 TEST(SharpWeights, DoesNotGrowSharperWithTheWidth) {
-  arma::arma_rng::set_seed(6);
   const auto mean_largest = [](arma::uword width) {
     const arma::cube weights = causal_weights(normal(1, width, 500),  //
                                               normal(4, width, 500));
@@ -174,7 +172,6 @@ TEST(SharpWeights, EqualsPyTorch) {
 }
 
 TEST(SharpWeights, EqualsTheDefinitionForOtherSizes) {
-  arma::arma_rng::set_seed(7);
   struct Sizes {
     arma::uword L, S, D, N;
   };
@@ -199,7 +196,6 @@ TEST(EqualWeights, GivesTheScoresWorkedByHand) {
 }
 
 TEST(EqualWeights, GivesDifferentKeysDifferentScores) {
-  arma::arma_rng::set_seed(8);
   const arma::cube Q(3, 6, 2, arma::fill::randu);
   const arma::cube K(5, 6, 2, arma::fill::randu);
   const arma::cube scores = attention_scores(0.5 * Q, K);
@@ -254,7 +250,6 @@ TEST(EqualWeights, EqualsPyTorchWhereTheProductsNearlyCancel) {
 }
 
 TEST(EqualWeights, EqualsTheDefinitionForOtherSizes) {
-  arma::arma_rng::set_seed(9);
   struct Sizes {
     arma::uword L, S, D, N;
   };
@@ -342,7 +337,6 @@ TEST(UnequalLengths, EqualsPyTorchWithFewerKeysThanQueries) {
 }
 
 TEST(UnequalLengths, EqualsTheDefinitionForOtherSizes) {
-  arma::arma_rng::set_seed(10);
   struct Sizes {
     arma::uword L, S, H, D, B;
   };
@@ -446,7 +440,6 @@ TEST(NanSentence, GivesZerosWhenTheWholeBatchIsEmpty) {
 }
 
 TEST(NanSentence, EqualsTheDefinitionForOtherSizes) {
-  arma::arma_rng::set_seed(11);
   const std::vector<arma::uvec> batches = {{0, 2, 5}, {3, 0, 1, 6}, {0}, {1, 0}, {0, 4}, {70, 0, 69, 3, 1}};
   for (const arma::uvec& lengths : batches) {
     const arma::uword S = arma::max(lengths) + 1;
@@ -527,7 +520,6 @@ TEST(MixedHeads, EqualsPyTorch) {
 }
 
 TEST(MixedHeads, EqualsTheDefinitionForOtherSizes) {
-  arma::arma_rng::set_seed(12);
   struct Sizes {
     arma::uword L, S, H, D, B;
   };

@@ -335,7 +335,6 @@ TEST(GroupedQueryAttentionForward, BlocksTheFuture) {
 // ----------------------------------------------------------------------------------------------- naive loops, edges
 
 TEST(GroupedQueryAttentionForward, EqualsTheDefinitionForOtherSizes) {
-  arma::arma_rng::set_seed(15);
   struct Sizes {
     uword L, H, G, D, B;
   };

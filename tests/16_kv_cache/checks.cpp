@@ -631,7 +631,6 @@ TEST(CachedAttention, EqualsTheCausalForwardOfLesson07) {
 }
 
 TEST(CachedAttention, EqualsTheDefinitionForOtherSizes) {
-  arma::arma_rng::set_seed(16);
   struct Sizes {
     uword L, T, E, H, B;
   };

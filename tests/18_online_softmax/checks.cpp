@@ -345,7 +345,6 @@ TEST(PartialAttention, TakesAnyNumberButZeroAsAllowed) {
 }
 
 TEST(PartialAttention, EqualsTheDefinitionForOtherSizes) {
-  arma::arma_rng::set_seed(18);
   struct Sizes {
     uword L, S, D, Dv;
   };
@@ -733,7 +732,6 @@ TEST(AttentionInBlocks, FollowsPermutedQueries) {
 }
 
 TEST(AttentionInBlocks, EqualsTheDefinitionForOtherSizes) {
-  arma::arma_rng::set_seed(19);
   struct Sizes {
     uword L, S, D, Dv, N, block_size;
   };
