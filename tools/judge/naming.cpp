@@ -57,7 +57,7 @@ class Evidence {
     }
   }
 
-  /// Whether no more comparisons about a task got what this mistake gives there than got something else.
+  /// Whether at least as many comparisons about a task got something else than this mistake gives as got the same.
   bool contradicts(const std::string& id, const std::string& task) const {
     int surplus = 0;
     for (const auto& clue : clues_) {
