@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "judge/golden.hpp"
+#include "judge/likeness.hpp"
 #include "judge/words.hpp"
 
 namespace attn::judge {
@@ -17,18 +18,6 @@ namespace {
 using arma::uword;
 
 int comparisons_so_far = 0;
-
-bool close(double actual, double wanted, double tolerance) {
-  if (std::isnan(wanted)) return std::isnan(actual);
-  if (std::isinf(wanted)) return actual == wanted;
-  return std::abs(actual - wanted) <= tolerance * std::max(1.0, std::abs(wanted));
-}
-
-bool all_close(const arma::cube& actual, const arma::cube& wanted, double tolerance) {
-  if (arma::size(actual) != arma::size(wanted)) return false;
-  return std::equal(actual.begin(), actual.end(), wanted.begin(),
-                    [&](double a, double w) { return close(a, w, tolerance); });
-}
 
 /// Two axes for a matrix, or three.
 std::vector<std::size_t> sizes_of(const arma::cube& x, std::size_t rank) {
@@ -82,18 +71,36 @@ ShapeFact shape_of(const arma::cube& actual, const std::vector<Axis>& expected) 
   return shape;
 }
 
-/// Pseudo-random in [-1, 1], the same everywhere (splitmix64).
-double weight_of(std::uint64_t index) {
-  std::uint64_t z = (index + 1) * 0x9e3779b97f4a7c15ULL;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  return static_cast<double>(z >> 11) / static_cast<double>(1ULL << 52) - 1;
+/// Where a stretch of at most `most` begins, out of `size`, that holds `inside` and begins at `first` if it can.
+uword begin_of(uword first, uword inside, uword size, uword most) {
+  if (size <= most) return 0;
+  const uword begin = inside < first + most ? first : inside - most + 1;
+  return std::min(begin, size - most);
 }
 
-/// Numbers that stand for those that cannot be added up.
-double finite(double x) {
-  if (std::isnan(x)) return 3.7;
-  return std::isinf(x) ? (x > 0 ? 5.3 : -7.1) : x;
+/// The numbers of the slice with the worst element: all of a small one, else those from the first that differs on.
+Excerpt excerpt_of(const arma::cube& actual, const Expected& expected, const WorstElement& worst) {
+  constexpr uword most = 6;
+  const uword slice = worst.place.size() > 2 ? worst.place[2] : 0;
+  const arma::mat& got = actual.slice(slice);
+  const arma::mat& want = expected.values.slice(slice);
+  uword first_row = worst.place[0];
+  uword first_column = worst.place[1];
+  for (uword i = 0; i < got.n_elem; ++i) {
+    if (close(got(i), want(i), expected.tolerance)) continue;
+    first_row = std::min(first_row, i % got.n_rows);
+    first_column = std::min(first_column, i / got.n_rows);
+  }
+  Excerpt excerpt{begin_of(first_row, worst.place[0], got.n_rows, most),
+                  begin_of(first_column, worst.place[1], got.n_cols, most), {}};
+  excerpt.whole = got.n_rows <= most && got.n_cols <= most;
+  for (uword i = excerpt.row; i < std::min(excerpt.row + most, got.n_rows); ++i) {
+    excerpt.cells.emplace_back();
+    for (uword j = excerpt.column; j < std::min(excerpt.column + most, got.n_cols); ++j) {
+      excerpt.cells.back().push_back({got(i, j), want(i, j), !close(got(i, j), want(i, j), expected.tolerance)});
+    }
+  }
+  return excerpt;
 }
 
 Comparison comparison_of(int number, const arma::cube& actual, const arma::cube& expected, double tolerance) {
@@ -121,15 +128,7 @@ void begin_comparisons() { comparisons_so_far = 0; }
 void repeat_comparison() { --comparisons_so_far; }
 
 Fingerprint fingerprint_of(const arma::cube& x) {
-  Fingerprint print;
-  print.sizes = {x.n_rows, x.n_cols, x.n_slices};
-  const double count = static_cast<double>(x.n_elem);
-  for (uword i = 0; i < x.n_elem; ++i) {
-    const double value = std::asinh(finite(x(i))) / count;
-    print.means[0] += value * weight_of(2 * i);
-    print.means[1] += value * weight_of(2 * i + 1);
-  }
-  return print;
+  return Fingerprint::of({x.n_rows, x.n_cols, x.n_slices}, x.memptr());
 }
 
 std::string line(const std::string& label, const std::string& text) {
@@ -190,6 +189,8 @@ std::string diagnose(const arma::cube& actual, const Expected& expected) {
     if (!failure.worst) return {};
   }
   failure.comparison = comparison_of(number, actual, expected.values, expected.tolerance);
+  failure.likeness = likeness(actual, expected.values, expected.tolerance);
+  if (failure.worst) failure.excerpt = excerpt_of(actual, expected, *failure.worst);
   return encode(failure);
 }
 

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <stdexcept>
 
 namespace attn::judge {
@@ -43,49 +40,40 @@ void append(std::vector<T>& to, const std::vector<T>& more) {
 
 }  // namespace
 
-std::string Fingerprint::text() const {
-  std::string text;
-  for (const auto size : sizes) text += (text.empty() ? "" : "x") + std::to_string(size);
-  for (const double mean : means) {
-    char number[32];
-    std::snprintf(number, sizeof number, " %.9f", mean);
-    text += number;
-  }
-  return text;
-}
-
-Fingerprint Fingerprint::from_text(const std::string& text) {
-  Fingerprint print;
-  std::istringstream in(text);
-  std::size_t size = 0;
-  while (in >> size) {
-    print.sizes.push_back(size);
-    if (in.peek() != 'x') break;
-    in.get();
-  }
-  in >> print.means[0] >> print.means[1];
-  if (in.fail()) throw std::invalid_argument("\"" + text + "\" is not a fingerprint such as \"4x3 0.12 -0.34\"");
-  return print;
-}
-
-bool Fingerprint::equals(const Fingerprint& other, double tolerance) const {
-  // Rounding errors of many numbers cancel, so that a tenth of what each may have is plenty; text() keeps 1e-9.
-  const double most = std::max(2e-9, tolerance / 10);
-  return sizes == other.sizes && std::abs(means[0] - other.means[0]) <= most &&
-         std::abs(means[1] - other.means[1]) <= most;
-}
-
 void merge(Failure& into, const Failure& part) {
   if (part.kind != Failure::Kind::claim) into.kind = part.kind;
   if (!part.expression.empty()) into.expression = part.expression;
   if (part.shape) into.shape = part.shape;
   if (part.worst) into.worst = part.worst;
+  if (part.excerpt) into.excerpt = part.excerpt;
+  if (!part.likeness.empty()) into.likeness = part.likeness;
   if (part.comparison) into.comparison = part.comparison;
   if (!part.task.empty()) into.task = part.task;
   append(into.statements, part.statements);
   append(into.notes, part.notes);
   for (const auto& id : part.likely) {
     if (std::find(into.likely.begin(), into.likely.end(), id) == into.likely.end()) into.likely.push_back(id);
+  }
+}
+
+void to_json(json& out, const Excerpt& excerpt) {
+  out = {{"row", excerpt.row}, {"column", excerpt.column}, {"whole", excerpt.whole}, {"cells", json::array()}};
+  for (const auto& row : excerpt.cells) {
+    json cells = json::array();
+    for (const auto& cell : row) {
+      cells.push_back({number_to_json(cell.got), number_to_json(cell.expected), cell.differs});
+    }
+    out["cells"].push_back(std::move(cells));
+  }
+}
+
+void from_json(const json& in, Excerpt& excerpt) {
+  excerpt = {in.at("row"), in.at("column"), {}, in.at("whole")};
+  for (const auto& row : in.at("cells")) {
+    excerpt.cells.emplace_back();
+    for (const auto& cell : row) {
+      excerpt.cells.back().push_back({number_from_json(cell.at(0)), number_from_json(cell.at(1)), cell.at(2)});
+    }
   }
 }
 
@@ -102,6 +90,8 @@ void to_json(json& out, const Failure& failure) {
                     {"wrong", worst->wrong},
                     {"total", worst->total}};
   }
+  if (failure.excerpt) out["excerpt"] = *failure.excerpt;
+  if (!failure.likeness.empty()) out["likeness"] = failure.likeness;
   for (const auto& [label, text] : failure.statements) out["statements"].push_back({label, text});
   if (!failure.likely.empty()) out["likely"] = failure.likely;
   if (!failure.notes.empty()) out["notes"] = failure.notes;
@@ -125,6 +115,8 @@ void from_json(const json& in, Failure& failure) {
     failure.worst = WorstElement{worst->at("place"), number_from_json(worst->at("got")),
                                  number_from_json(worst->at("expected")), worst->at("wrong"), worst->at("total")};
   }
+  if (const auto excerpt = in.find("excerpt"); excerpt != in.end()) failure.excerpt = excerpt->get<Excerpt>();
+  failure.likeness = in.value("likeness", "");
   for (const auto& statement : in.value("statements", json::array())) {
     failure.statements.push_back({statement.at(0), statement.at(1)});
   }

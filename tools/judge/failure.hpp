@@ -1,11 +1,12 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "judge/fingerprint.hpp"
 
 /// What a check found wrong, as data. It travels from the check through the supervisor's pipe into the report, and from
 /// there to the tool and the gate. Only words.hpp turns it into text.
@@ -28,20 +29,17 @@ struct WorstElement {
   std::size_t total = 0;
 };
 
-/// Tells results apart in spite of rounding: the shape, and two weighted means of asinh(x) over the numbers x, which is
-/// nearly x itself below one and grows like log(2 x) above it. An error of the numbers, absolute below one and relative
-/// above, is at most as large in the means.
-struct Fingerprint {
-  std::vector<std::size_t> sizes;
-  std::array<double, 2> means = {0, 0};
-
-  /// "4x3x2 0.012345678 -0.987654321", and back.
-  /// @throws std::invalid_argument when it is not such a text.
-  std::string text() const;
-  static Fingerprint from_text(const std::string& text);
-
-  /// @param tolerance by how much the numbers may differ, relative to the expected ones, absolute below one
-  bool equals(const Fingerprint& other, double tolerance) const;
+/// A part of a result beside what was expected there: of the slice with the worst element.
+struct Excerpt {
+  struct Cell {
+    double got = 0;
+    double expected = 0;
+    bool differs = false;
+  };
+  std::size_t row = 0;     ///< where it begins
+  std::size_t column = 0;
+  std::vector<std::vector<Cell>> cells;  ///< by row and column
+  bool whole = true;                     ///< whether it is the whole slice
 };
 
 /// A value that differed, in a form that can be compared with what the catalogued mistakes give at the same place.
@@ -73,6 +71,8 @@ struct Failure {
   std::string expression;  ///< what the assertion looked at, as it stands in the check; may be empty
   std::optional<ShapeFact> shape;
   std::optional<WorstElement> worst;
+  std::optional<Excerpt> excerpt;
+  std::string likeness;  ///< what the numbers look like (likeness.hpp)
   std::vector<Statement> statements;
   std::vector<std::string> likely;  ///< ids of catalogued mistakes
   std::vector<std::string> notes;

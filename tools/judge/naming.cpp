@@ -21,6 +21,8 @@ struct Clue {
   const Recordings::Place* place;
   std::string task;
   std::set<std::string> same;  ///< ids
+
+  const Fingerprint& got() const { return failure->comparison->got; }
 };
 
 /// The comparisons of a run that can be looked up.
@@ -41,37 +43,79 @@ std::vector<Clue> clues_in(std::vector<CheckResult>& checks, const Recordings& r
   return clues;
 }
 
+bool has_nan(const Failure& failure) {
+  return failure.worst && std::isnan(failure.worst->got) && !std::isnan(failure.worst->expected);
+}
+
+/// Whether a result that is the same for two mistakes may be so by chance: it has few numbers, as in examples worked by
+/// hand, or it has NaN, or all are 0.
+bool may_be_chance(const Clue& clue) {
+  constexpr std::size_t few = 9;
+  return has_nan(*clue.failure) || clue.got().count() < few || clue.got().is_zero();
+}
+
+/// What speaks for a mistake and against it.
+struct Balance {
+  int agrees = 0;      ///< comparisons that got what the mistake gives
+  int convincing = 0;  ///< those of them that are not so by chance
+  int differs = 0;     ///< they got something else, and it is not what the mistake gives either
+  int unexplained = 0;  ///< they fail, and with the mistake they would not
+  int passes = 0;       ///< they pass, and with the mistake they would not
+
+  int score() const { return agrees - passes; }
+};
+
 /// How well each mistake explains a run.
 class Evidence {
  public:
-  Evidence(const std::vector<CheckResult>& checks, const std::vector<Clue>& clues, const Recordings& recordings)
-      : clues_(clues) {
-    for (const auto& clue : clues) {
-      for (const auto& id : clue.same) ++scores_[id];
-    }
+  Evidence(const std::vector<CheckResult>& checks, const std::vector<Clue>& clues, const Recordings& recordings) {
+    for (const auto& clue : clues) weigh(clue, recordings);
     for (const auto& check : checks) {
       for (const auto& failure : check.failures) {
-        for (const auto& id : failure.likely) ++scores_[id];
+        for (const auto& id : failure.likely) ++whole_[id].agrees;
       }
       count_what_passed(check, recordings);
     }
   }
 
-  /// Whether at least as many comparisons about a task got something else than this mistake gives as got the same.
-  bool contradicts(const std::string& id, const std::string& task) const {
-    int surplus = 0;
-    for (const auto& clue : clues_) {
-      if (clue.task == task && clue.place->got.count(id) != 0) surplus += clue.same.count(id) != 0 ? 1 : -1;
-    }
-    return surplus <= 0;
+  /// Whether a mistake can be named for a comparison about this task. What passes where the mistake would fail speaks
+  /// against it. What fails in another way may come from a second mistake; but if all that agrees may do so by chance,
+  /// the mistake has to explain everything.
+  bool supports(const std::string& id, const std::string& task) const {
+    const Balance& whole = at(whole_, id);
+    const Balance& about = at(tasks_, {task, id});
+    if (whole.passes > 0 && whole.passes >= whole.agrees) return false;
+    if (about.convincing == 0) return whole.differs + whole.unexplained == 0;
+    return about.agrees > about.differs;
   }
 
-  int score(const std::string& id) const {
-    const auto found = scores_.find(id);
-    return found == scores_.end() ? 0 : found->second;
+  /// Whether a check was wrong to name this mistake: the comparisons contradict it.
+  bool refutes(const std::string& id) const {
+    const Balance& whole = at(whole_, id);
+    return whole.differs + whole.passes > whole.agrees;
   }
+
+  int score(const std::string& id) const { return at(whole_, id).score(); }
 
  private:
+  template <typename Key>
+  static const Balance& at(const std::map<Key, Balance>& balances, const Key& key) {
+    static const Balance nothing;
+    const auto found = balances.find(key);
+    return found == balances.end() ? nothing : found->second;
+  }
+
+  void weigh(const Clue& clue, const Recordings& recordings) {
+    for (const auto& id : recordings.mistakes()) {
+      const bool fails_there = clue.place->got.count(id) != 0;
+      const bool same = clue.same.count(id) != 0;
+      for (Balance* balance : {&whole_[id], &tasks_[{clue.task, id}]}) {
+        if (same && !may_be_chance(clue)) ++balance->convincing;
+        ++(same ? balance->agrees : fails_there ? balance->differs : balance->unexplained);
+      }
+    }
+  }
+
   /// Comparisons that passed speak against the mistakes that fail there.
   void count_what_passed(const CheckResult& check, const Recordings& recordings) {
     const auto places = recordings.checks().find(check.full_name());
@@ -83,19 +127,19 @@ class Evidence {
     for (const auto& [number, place] : places->second) {
       const bool reached = check.passed() || (!failed.empty() && number < *failed.rbegin());
       if (!reached || failed.count(number) != 0) continue;
-      for (const auto& [id, got] : place.got) --scores_[id];
+      for (const auto& [id, got] : place.got) ++whole_[id].passes;
     }
   }
 
-  const std::vector<Clue>& clues_;
-  std::map<std::string, int> scores_;
+  std::map<std::string, Balance> whole_;                         ///< by the mistake's id
+  std::map<std::pair<std::string, std::string>, Balance> tasks_;  ///< by task and id
 };
 
 std::vector<std::string> most_likely(const Clue& clue, const Evidence& evidence) {
   std::vector<std::string> best;
   int best_score = 0;
   for (const auto& id : clue.same) {
-    if (evidence.contradicts(id, clue.task)) continue;
+    if (!evidence.supports(id, clue.task)) continue;
     const int score = evidence.score(id);
     if (!best.empty() && score < best_score) continue;
     if (!best.empty() && score > best_score) best.clear();
@@ -105,25 +149,36 @@ std::vector<std::string> most_likely(const Clue& clue, const Evidence& evidence)
   return best;
 }
 
-bool has_wrong_numbers(const Failure& failure) {
-  return failure.kind == Failure::Kind::value && failure.worst &&
-         (std::isnan(failure.worst->expected) || !std::isnan(failure.worst->got));
+/// Takes back what checks named by something other than values, where the values contradict it.
+void drop_refuted(std::vector<CheckResult>& checks, const Evidence& evidence) {
+  for (auto& check : checks) {
+    for (auto& failure : check.failures) {
+      auto& likely = failure.likely;
+      const auto wrong = [&](const std::string& id) { return evidence.refutes(id); };
+      likely.erase(std::remove_if(likely.begin(), likely.end(), wrong), likely.end());
+    }
+  }
 }
 
-/// What another failing check about the same task found out. It met wrong numbers too: what is named because of a NaN,
-/// or of memory, need not be true of them.
+/// Whether a failure shows what the code computed, or that it could not: then a name found elsewhere helps. A claim does
+/// not: it says itself what is wrong.
+bool asks_for_a_name(const Failure& failure) {
+  return failure.likely.empty() && (failure.comparison || failure.kind == Failure::Kind::shape ||
+                                    failure.kind == Failure::Kind::exception || failure.kind == Failure::Kind::ended);
+}
+
+/// The first failing check takes the name that another one about the same task found, by comparing numbers.
 void borrow_name(std::vector<CheckResult>& checks) {
   const auto first = std::find_if(checks.begin(), checks.end(), [](const auto& check) { return !check.passed(); });
-  if (first == checks.end() || first->state != State::failed || first->shown() == nullptr) return;
-  Failure& asking = *first->shown();
-  if (!asking.likely.empty() || !has_wrong_numbers(asking)) return;
+  if (first == checks.end() || first->shown() == nullptr || !asks_for_a_name(*first->shown())) return;
   for (const auto& check : checks) {
-    const Failure* knowing = check.shown();
-    if (knowing == nullptr || check.task != first->task) continue;
-    if (knowing->likely.empty() || !has_wrong_numbers(*knowing)) continue;
-    asking.likely = knowing->likely;
-    first->borrowed = check.full_name();
-    return;
+    if (check.task != first->task) continue;
+    for (const auto& failure : check.failures) {
+      if (failure.likely.empty() || !failure.comparison || has_nan(failure)) continue;
+      first->shown()->likely = failure.likely;
+      if (&check != &*first) first->borrowed = check.full_name();
+      return;
+    }
   }
 }
 
@@ -140,7 +195,10 @@ Recordings Recordings::read(const std::filesystem::path& file) {
         Place& place = recordings.checks_[check][std::stoi(key.substr(0, number_end))];
         place.expected = Fingerprint::from_text(key.substr(number_end + 1));
         for (const auto& [print, ids] : results.items()) {
-          for (const auto& id : ids) place.got[id] = Fingerprint::from_text(print);
+          for (const auto& id : ids) {
+            place.got[id] = Fingerprint::from_text(print);
+            recordings.mistakes_.insert(id);
+          }
         }
       }
     }
@@ -180,6 +238,7 @@ void Recordings::add(const std::string& mistake, const Report& run, const Report
       Place& place = checks_[result.full_name()][comparison.number];
       place.expected = comparison.expected;
       place.got[mistake] = comparison.got;
+      mistakes_.insert(mistake);
     }
   }
 }
@@ -227,6 +286,7 @@ std::string Recordings::text() const {
 void name_mistakes(std::vector<CheckResult>& checks, const Recordings& recordings) {
   const auto clues = clues_in(checks, recordings);
   const Evidence evidence(checks, clues, recordings);
+  drop_refuted(checks, evidence);
   for (const auto& clue : clues) {
     Failure found;
     found.likely = most_likely(clue, evidence);

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,21 +43,29 @@ class Recordings {
   /// Every place, by check and number of the comparison.
   const std::map<std::string, std::map<int, Place>>& checks() const { return checks_; }
 
+  /// The ids of all mistakes that were added.
+  const std::set<std::string>& mistakes() const { return mistakes_; }
+
   /// The comparison that a failure is about, if it had the same numbers to work with; nullptr when it is not recorded.
   const Place* find(const std::string& check, const Comparison& comparison) const;
 
  private:
   std::map<std::string, std::map<int, Place>> checks_;
+  std::set<std::string> mistakes_;
 };
 
 /// Adds the likely mistakes to the failures.
 ///
 /// Where several mistakes give the same values, those are named that explain the run best: most comparisons got what
-/// the mistake gives, and fewest passed where it fails. A mistake is not named unless most comparisons about the task, of
-/// those in which it was recorded, got what it gives. Not all: what a mistake makes of NaN, or of numbers so large that
-/// only rounding is left, differs between versions of Armadillo and OpenBLAS.
+/// the mistake gives, and fewest passed where it fails. A mistake is not named
+/// - if as many comparisons pass where it fails as got what it gives;
+/// - unless most comparisons about the task, of those where it fails, got what it gives. Not all: what a mistake makes of
+///   NaN, or of numbers so large that only rounding is left, differs between versions of Armadillo and OpenBLAS;
+/// - by results that may be the same by chance alone (few numbers, or NaN, or all 0), unless it explains all that fails.
+/// Names that checks gave for other reasons (likely_mistake()) are taken back where comparisons contradict them.
 ///
-/// The first failing check, if it has wrong numbers and no name for them, takes the name that another one found.
+/// The first failing check, if it has no name for what it met, takes the one that another check about the same task
+/// found by comparing: also if it met an exception, a wrong shape or a crash.
 void name_mistakes(std::vector<CheckResult>& checks, const Recordings& recordings);
 
 }  // namespace attn::judge

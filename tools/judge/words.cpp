@@ -7,6 +7,8 @@
 #include <set>
 #include <sstream>
 
+#include "judge/excerpt_text.hpp"
+
 namespace attn::judge {
 
 namespace {
@@ -91,14 +93,18 @@ std::string worst_lines(const WorstElement& worst) {
                            counted(worst.wrong == 1 ? "differs" : "differ"));
 }
 
-std::string likely_line(const std::vector<std::string>& ids, const Sentences& sentences, const std::string& borrowed) {
+std::string likely_text(const std::vector<std::string>& ids, const Sentences& sentences) {
   std::vector<std::string> says;
   for (const auto& id : ids) {
     const auto found = sentences.find(id);
     says.push_back(found == sentences.end() ? id : found->second);
   }
+  return joined(says, "; or ");
+}
+
+std::string likely_line(const std::vector<std::string>& ids, const Sentences& sentences, const std::string& borrowed) {
   const std::string source = borrowed.empty() ? "" : " (shown by " + borrowed + ")";
-  return says.empty() ? "" : line("likely", joined(says, "; or ") + source);
+  return ids.empty() ? "" : line("likely", likely_text(ids, sentences) + source);
 }
 
 /// What Armadillo's messages mean to a reader who has not met them before; empty for others.
@@ -147,6 +153,9 @@ std::string failure_lines(const Failure& failure, const Sentences& sentences, co
   std::string text = failure.expression.empty() ? "" : line("of", failure.expression);
   if (failure.shape) text += shape_lines(*failure.shape);
   if (failure.worst) text += worst_lines(*failure.worst);
+  if (failure.excerpt) {
+    for (const auto& [label, row] : excerpt_lines(*failure.excerpt)) text += line(label, row);
+  }
   if (failure.kind == Failure::Kind::exception) {
     text += thrown_lines(failure);
   } else {
@@ -155,6 +164,7 @@ std::string failure_lines(const Failure& failure, const Sentences& sentences, co
   const bool nearly = failure.worst && std::abs(failure.worst->got - failure.worst->expected) < 1e-5;
   if (nearly) text += line("note", "nearly right: is there a float, or a small number added?");
   if (wording.names) text += likely_line(failure.likely, sentences, borrowed);
+  if (wording.names && failure.likely.empty() && !failure.likeness.empty()) text += line("note", failure.likeness);
   for (const auto& note : failure.notes) text += line("note", note);
   return text;
 }
@@ -199,12 +209,43 @@ Sentences sentences_of(const lesson::Lesson& lesson) {
   return sentences;
 }
 
+/// The mistakes that only other checks named, each with its task.
+std::string also_likely(const Report& report, const CheckResult& first, const Sentences& sentences) {
+  std::string text;
+  std::set<std::string> known;
+  for (const auto& failure : first.failures) known.insert(failure.likely.begin(), failure.likely.end());
+  for (const auto& result : report.checks) {
+    const Failure* shown = result.shown();
+    if (shown == nullptr) continue;
+    const bool new_to_us = std::none_of(shown->likely.begin(), shown->likely.end(),
+                                        [&](const std::string& id) { return known.count(id) != 0; });
+    if (!shown->likely.empty() && new_to_us) {
+      text += line(result.task, likely_text(shown->likely, sentences) + " (shown by " + result.full_name() + ")");
+    }
+    known.insert(shown->likely.begin(), shown->likely.end());
+  }
+  return text.empty() ? "" : "\nalso likely" + text + "\n";
+}
+
+/// The other failing checks: those that fail for the same reason in one line, with the name of the first.
 std::string also_failing(const Report& report, const CheckResult& first) {
-  std::string others;
+  std::vector<std::pair<std::string, std::vector<const CheckResult*>>> reasons;
   for (const auto& result : report.checks) {
     if (&result == &first || result.passed()) continue;
     if (result.state == State::not_written || result.state == State::not_run) continue;
-    others += "\n  ✗ " + result.full_name() + ": " + first_reason(result);
+    const std::string reason = first_reason(result);
+    const auto known = std::find_if(reasons.begin(), reasons.end(), [&](const auto& one) { return one.first == reason; });
+    if (known == reasons.end()) {
+      reasons.push_back({reason, {&result}});
+    } else {
+      known->second.push_back(&result);
+    }
+  }
+  std::string others;
+  for (const auto& [reason, results] : reasons) {
+    const auto more = results.size() - 1;
+    others += "\n  ✗ " + results.front()->full_name() + (more > 0 ? " and " + std::to_string(more) + " more" : "") +
+              ": " + reason;
   }
   return others.empty() ? "" : "\nalso failing" + others + "\n";
 }
@@ -252,7 +293,9 @@ std::string describe_all(const Report& report, const lesson::Lesson& lesson, con
   const CheckResult* first = report.first_failing();
   if (first == nullptr) return "✓ " + lesson.title() + ": " + counts() + "\n";
 
-  std::string text = describe(*first, lesson, wording) + also_failing(report, *first);
+  std::string text = describe(*first, lesson, wording);
+  if (wording.names) text += also_likely(report, *first, sentences_of(lesson));
+  text += also_failing(report, *first);
   const auto not_run = std::count_if(report.checks.begin(), report.checks.end(),
                                      [](const auto& result) { return result.state == State::not_run; });
   if (not_run > 0)

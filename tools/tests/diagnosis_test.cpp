@@ -41,7 +41,29 @@ TEST(Diagnosis, NamesTheWorstElementAndCounts) {
   x(0, 0, 1) = -0.125;
   EXPECT_EQ(diagnosed(x, zeros(4, 3, 2)),
             "\n  shape   4 x 3 x 2 (L x E x B)   ok"
-            "\n  value   worst at row 1, col 2, slice 0: got 0.25, want 0, off by 0.25   (2 of 24 differ)");
+            "\n  value   worst at row 1, col 2, slice 0: got 0.25, want 0, off by 0.25   (2 of 24 differ)"
+            "\n  got     0   0      0   want  0  0  0"
+            "\n          0   0   0.25*        0  0  0"
+            "\n          0   0      0         0  0  0"
+            "\n          0   0      0         0  0  0"
+            "\n  note    rows 2 and 3 are right, rows 0 and 1 are not");
+}
+
+TEST(Diagnosis, ShowsThePartOfALargeResultWhereItBeginsToDiffer) {
+  arma::cube x = zeros(20, 9, 1).values;
+  x(12, 8, 0) = 0.25;
+  x(17, 8, 0) = 0.5;
+  const std::string text = diagnosed(x, zeros(20, 9, 1));
+  EXPECT_THAT(text, HasSubstr("\n  part    rows 12 to 17, columns 3 to 8\n  got     0   0   0   0   0   0.25*\n"));
+  x(0, 0, 0) = 1e-3;
+  EXPECT_THAT(diagnosed(x, zeros(20, 9, 1)), HasSubstr("rows 12 to 17, columns 3 to 8")) << "with the worst element";
+}
+
+TEST(Diagnosis, ShowsTheSliceWithTheWorstElement) {
+  arma::cube x = zeros(2, 2, 2).values;
+  x(0, 0, 0) = 0.25;
+  x(1, 1, 1) = 0.5;
+  EXPECT_THAT(diagnosed(x, zeros(2, 2, 2)), HasSubstr("\n  got     0     0   want  0  0\n          0   0.5*        0  0"));
 }
 
 TEST(Diagnosis, StopsAtAWrongShapeAndNamesTheAxes) {

@@ -22,10 +22,12 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 const double nan = std::numeric_limits<double>::quiet_NaN();
-const Fingerprint wanted{{2, 2, 1}, {0.5, 0.25}};
-const Fingerprint doubled{{2, 2, 1}, {0.75, 0.5}};
-const Fingerprint halved{{2, 2, 1}, {0.25, 0.125}};
-const Fingerprint unknown{{2, 2, 1}, {0.1, 0.9}};
+const Fingerprint wanted{{4, 3, 1}, {0.5, 0.25}};
+const Fingerprint doubled{{4, 3, 1}, {0.75, 0.5}};
+const Fingerprint halved{{4, 3, 1}, {0.25, 0.125}};
+const Fingerprint unknown{{4, 3, 1}, {0.1, 0.9}};
+const Fingerprint few_numbers{{2, 2, 1}, {0.75, 0.5}};
+const Fingerprint zeros{{4, 3, 1}, {0, 0}};
 
 /// A comparison that got this.
 Failure got(const Fingerprint& print, int number = 0) {
@@ -143,6 +145,39 @@ TEST_F(ReportTest, NamesNoMistakeThatALargerCaseContradicts) {
   EXPECT_THAT(report({by_hand, failed("MergeAll", "EqualsPyTorch", got(unknown))}).named(), ElementsAre("doubled"));
 }
 
+TEST_F(ReportTest, NamesByFewNumbersOrNaNOrZerosOnlyWhatExplainsAllFailures) {
+  auto nans = got(doubled);
+  nans.worst->got = nan;
+  for (const auto& weak : {got(few_numbers), got(zeros), nans}) {
+    for (const char* check : {"WorksByHand", "WorksAgain"}) {
+      record("AddOne." + std::string(check), {{"doubled", weak.comparison->got}});
+    }
+    record("AddOne.EqualsPyTorch", {{"halved", halved}});
+    const auto by_hand = failed("AddOne", "WorksByHand", weak);
+    const auto again = failed("AddOne", "WorksAgain", weak);
+    EXPECT_THAT(report({by_hand, again}).named(), ElementsAre("doubled"));
+    EXPECT_THAT(report({by_hand, again, failed("AddOne", "EqualsPyTorch", got(unknown))}).named(), IsEmpty());
+  }
+}
+
+TEST_F(ReportTest, NamesNoMistakeThatWouldFailWhereThisPasses) {
+  record("AddOne.WorksByHand", {{"doubled", doubled}});
+  record("AddOne.EqualsPyTorch", {{"doubled", doubled}});
+  const auto by_hand = failed("AddOne", "WorksByHand", got(doubled));
+  EXPECT_THAT(report({by_hand, passed("AddOne", "EqualsPyTorch")}).named(), IsEmpty());
+}
+
+TEST_F(ReportTest, TakesBackWhatACheckSaysWhereComparisonsContradictIt) {
+  record("AddOne.EqualsPyTorch", {{"doubled", doubled}});
+  record("AddOne.WorksAgain", {{"doubled", doubled}});
+  const auto says = failed("AddOne", "PassesOnANaN", stated("value", "a NaN is gone", {"doubled"}));
+  EXPECT_THAT(report({says}).named(), ElementsAre("doubled"));
+  EXPECT_THAT(report({failed("AddOne", "EqualsPyTorch", got(unknown)), failed("AddOne", "WorksAgain", got(unknown)),
+                      says})
+                  .named(),
+              IsEmpty());
+}
+
 TEST_F(ReportTest, NamesTheMistakeThatMostComparisonsAgreeWith) {
   for (const char* check : {"WorksByHand", "EqualsPyTorch", "PassesOnANaN"}) {
     record("AddOne." + std::string(check), {{"doubled", doubled}});
@@ -170,10 +205,26 @@ TEST_F(ReportTest, NamesTheMistakeThatAnotherCheckOfTheTaskFound) {
   EXPECT_THAT(of({first, knows}), HasSubstr("likely  the sum was doubled (shown by AddOne.EqualsPyTorch)"));
 }
 
-TEST_F(ReportTest, NamesNoMistakeOfALaterTask) {
+TEST_F(ReportTest, BorrowsANameForAnExceptionAWrongShapeOrACrash) {
+  record("AddOne.EqualsPyTorch", {{"doubled", doubled}});
+  const auto knows = failed("AddOne", "EqualsPyTorch", got(doubled));
+  for (const auto kind : {Failure::Kind::exception, Failure::Kind::shape, Failure::Kind::ended}) {
+    auto failure = stated("threw", "something");
+    failure.kind = kind;
+    EXPECT_THAT(of({failed("AddOne", "KeepsTheShape", failure), knows}),
+                HasSubstr("likely  the sum was doubled (shown by AddOne.EqualsPyTorch)"));
+  }
+  EXPECT_THAT(of({failed("AddOne", "RejectsNothing", stated("threw", "nothing")), knows}),
+              HasSubstr("also likely\n  42.1    the sum was doubled (shown by AddOne.EqualsPyTorch)"))
+      << "what a claim says is about something else";
+}
+
+TEST_F(ReportTest, NamesAMistakeOfAnotherTaskWithItsTask) {
   record("MergeAll.EqualsPyTorch", {{"doubled", doubled}});
-  EXPECT_THAT(of({failed("AddOne", "WorksByHand", got(unknown)), failed("MergeAll", "EqualsPyTorch", got(doubled))}),
-              Not(HasSubstr("likely")));
+  const std::string text =
+      of({failed("AddOne", "WorksByHand", got(unknown)), failed("MergeAll", "EqualsPyTorch", got(doubled))});
+  EXPECT_THAT(text, Not(HasSubstr("  likely")));
+  EXPECT_THAT(text, HasSubstr("also likely\n  42.2    the sum was doubled (shown by MergeAll.EqualsPyTorch)"));
 }
 
 TEST_F(ReportTest, BorrowsNoNameThatIsAboutNaNOrMemory) {
@@ -181,19 +232,46 @@ TEST_F(ReportTest, BorrowsNoNameThatIsAboutNaNOrMemory) {
   auto nan_found = got(unknown);
   nan_found.worst->got = nan;
   nan_found.likely = {"doubled"};
-  EXPECT_THAT(of({first, failed("AddOne", "EqualsPyTorch", nan_found)}), Not(HasSubstr("likely")));
+  EXPECT_THAT(of({first, failed("AddOne", "EqualsPyTorch", nan_found)}), Not(HasSubstr("  likely")));
   const auto memory = stated("memory", "8 KB", {"doubled"});
-  EXPECT_THAT(of({first, failed("AddOne", "TakesLittle", memory)}), Not(HasSubstr("likely")));
+  EXPECT_THAT(of({first, failed("AddOne", "TakesLittle", memory)}), Not(HasSubstr("  likely")));
 }
 
-TEST_F(ReportTest, KeepsToWhatTheFirstCheckSaysItself) {
+TEST_F(ReportTest, NamesTwoMistakesWhereTwoChecksEachNameOne) {
   auto first = got(unknown);
   first.likely = {"halved"};
   auto second = got(unknown);
   second.likely = {"doubled"};
   const std::string text = of({failed("AddOne", "WorksByHand", first), failed("AddOne", "EqualsPyTorch", second)});
-  EXPECT_THAT(text, HasSubstr("the sum was halved"));
-  EXPECT_THAT(text, Not(HasSubstr("shown by")));
+  EXPECT_THAT(text, HasSubstr("  likely  the sum was halved\n"));
+  EXPECT_THAT(text, HasSubstr("also likely\n  42.1    the sum was doubled (shown by AddOne.EqualsPyTorch)"));
+}
+
+TEST_F(ReportTest, CountsChecksThatFailForTheSameReason) {
+  auto threw = stated("threw", "incompatible matrix dimensions: 4x3 and 3x4");
+  threw.kind = Failure::Kind::exception;
+  const std::string text = of({failed("AddOne", "One", threw), failed("AddOne", "Two", threw),
+                               failed("AddOne", "Three", got(unknown)), failed("AddOne", "Four", threw)});
+  EXPECT_THAT(text, HasSubstr("  ✗ AddOne.Two and 1 more: threw"));
+  EXPECT_THAT(text, HasSubstr("  ✗ AddOne.Three: value"));
+}
+
+TEST_F(ReportTest, SaysWhatTheNumbersLookLikeUnlessItKnowsTheMistake) {
+  auto failure = got(unknown);
+  failure.likeness = "all values are NaN";
+  EXPECT_THAT(of({failed("AddOne", "WorksByHand", failure)}), HasSubstr("note    all values are NaN"));
+  failure.likely = {"doubled"};
+  EXPECT_THAT(of({failed("AddOne", "WorksByHand", failure)}), Not(HasSubstr("all values are NaN")));
+}
+
+TEST_F(ReportTest, ShowsSmallResultsBesideTheExpectedOnes) {
+  auto failure = got(unknown);
+  failure.excerpt = Excerpt{0, 0, {{{0.5, 0.5, false}, {-2, 0.25, true}}, {{nan, 1, true}, {1e7, 1e7, false}}}, true};
+  EXPECT_THAT(of({failed("AddOne", "WorksByHand", failure)}), HasSubstr("  got     0.5      -2*  want  0.5   0.25\n"
+                                                                        "          NaN*  1e+07           1  1e+07\n"));
+  failure.excerpt->row = 7;
+  failure.excerpt->whole = false;
+  EXPECT_THAT(of({failed("AddOne", "WorksByHand", failure)}), HasSubstr("  part    rows 7 to 8, columns 0 to 1\n"));
 }
 
 // -------------------------------------------------------------------------------------------------------- words
@@ -223,6 +301,8 @@ TEST_F(ReportTest, IsTheSameAfterItHasBeenAFile) {
   failure.worst->got = nan;
   failure.worst->expected = -std::numeric_limits<double>::infinity();
   failure.likely = {"doubled"};
+  failure.likeness = "all values are 0";
+  failure.excerpt = Excerpt{1, 2, {{{nan, 0, true}}}, false};
   failure.notes = {"a note with \"quotes\" and √"};
   failure.statements = {{"value", "as\x1f odd \x1e as it is"}};
   auto check = failed("AddOne", "WorksByHand", failure);
