@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "gate/answers.hpp"
 #include "gate/derived.hpp"
 #include "gate/mutants.hpp"
 #include "judge/naming.hpp"
@@ -45,29 +46,6 @@ std::vector<std::string> all_matches(const std::string& text, const std::regex& 
 std::string path_below(const fs::path& root, const fs::path& file) { return fs::relative(file, root).string(); }
 
 // ------------------------------------------------------------------------------------------ running the checks
-
-/// Runs a program of checks, with a mistake chosen or none, and reads its report.
-/// @throws std::runtime_error when it gives none.
-judge::Report run_checks(const fs::path& program, const std::string& mistake = "", int seed = 1) {
-  const fs::path folder = program.parent_path();
-  const std::string stem = "attn-gate-" + std::to_string(getpid());
-  const fs::path report = folder / (stem + ".json");
-  const fs::path output = folder / (stem + ".txt");
-  const std::string choice = chosen_mistake + ("=" + mistake);
-  const int exit_code =
-      judge::run({"env", choice, "ATTN_SEED=" + std::to_string(seed), program.string(), "--report=" + report.string()},
-                 folder, output);
-  std::error_code ignored;
-  if (exit_code != 0 && exit_code != 1) {
-    const std::string printed = fs::exists(output) ? read_file(output) : "";
-    fs::remove(output, ignored);
-    throw std::runtime_error(program.string() + " ended with exit code " + std::to_string(exit_code) + ": " + printed);
-  }
-  const auto result = json::parse(read_file(report)).get<judge::Report>();
-  fs::remove(report, ignored);
-  fs::remove(output, ignored);
-  return result;
-}
 
 const Mistake* find_mistake(const std::vector<Mistake>& mistakes, const std::string& id) {
   const auto found = std::find_if(mistakes.begin(), mistakes.end(), [&](const Mistake& m) { return m.id == id; });
@@ -376,6 +354,31 @@ Problems judge_stub(const Lesson& lesson, const fs::path& program) {
   return problems;
 }
 
+judge::Report run_checks(const fs::path& program, const std::string& edit, int seed) {
+  const fs::path folder = program.parent_path();
+  const std::string stem = "attn-gate-" + std::to_string(getpid());
+  const fs::path report = folder / (stem + ".json");
+  const fs::path output = folder / (stem + ".txt");
+  const std::string choice = chosen_mistake + ("=" + edit);
+  const int exit_code =
+      judge::run({"env", choice, "ATTN_SEED=" + std::to_string(seed), program.string(), "--report=" + report.string()},
+                 folder, output);
+  std::error_code ignored;
+  if (exit_code != 0 && exit_code != 1) {
+    const std::string printed = fs::exists(output) ? read_file(output) : "";
+    fs::remove(output, ignored);
+    throw std::runtime_error(program.string() + " ended with exit code " + std::to_string(exit_code) + ": " + printed);
+  }
+  const auto result = json::parse(read_file(report)).get<judge::Report>();
+  fs::remove(report, ignored);
+  fs::remove(output, ignored);
+  return result;
+}
+
+fs::path program_of(const Lesson& lesson, const lesson::Edit& edit, const fs::path& programs) {
+  return programs / (edit.alone ? "mutant_" + lesson.number() + "_" + edit.id : "mutants_" + lesson.number());
+}
+
 Problems judge_mistake(const Lesson& lesson, const std::string& id, const fs::path& program) {
   Problems problems;
   try {
@@ -465,8 +468,7 @@ bool record(const Lesson& lesson, const fs::path& programs) {
   judge::Recordings recordings;
   for (const auto& mistake : lesson.mistakes()) {
     if (!mistake.named) continue;
-    const std::string alone = "mutant_" + lesson.number() + "_" + mistake.id;
-    const fs::path program = programs / (mistake.alone ? alone : "mutants_" + lesson.number());
+    const fs::path program = program_of(lesson, mistake, programs);
     recordings.add(mistake.id, run_checks(program, mistake.id), run_checks(program, mistake.id, 2));
   }
   recordings.thin_out();
@@ -494,6 +496,7 @@ Problems judge_chapter(const Lesson& lesson) {
 
 Problems lint_repository(const fs::path& root) {
   Problems problems = find_stale(root);
+  append(problems, judge_outcomes(lesson::find_lessons(root)));
   for (const auto& page : {root / "README.md", root / "CONTRIBUTING.md"}) append(problems, dead_links(root, page));
   for (const auto& entry : fs::directory_iterator(root / "docs")) {
     if (entry.path().extension() == ".md") append(problems, dead_links(root, entry.path()));

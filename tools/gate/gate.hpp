@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "judge/report.hpp"
 #include "lesson/lesson.hpp"
 
 /// What must hold of a lesson besides "its solution passes". Each function returns what is wrong, one sentence each;
@@ -18,6 +19,14 @@ Problems judge_stub(const lesson::Lesson& lesson, const std::filesystem::path& p
 /// A mistake: its `find` occurs once, and `program` (the solution with that edit, alone or to choose) is rejected. The
 /// failures name this mistake and no other.
 Problems judge_mistake(const lesson::Lesson& lesson, const std::string& id, const std::filesystem::path& program);
+
+/// The program that makes an edit: mutants_NN, or mutant_NN_<id> in the same folder.
+std::filesystem::path program_of(const lesson::Lesson& lesson, const lesson::Edit& edit,
+                                 const std::filesystem::path& programs);
+
+/// Runs a program of checks, with an edit chosen or none, and reads its report.
+/// @throws std::runtime_error when it gives none.
+judge::Report run_checks(const std::filesystem::path& program, const std::string& edit = "", int seed = 1);
 
 /// The golden file: made by PyTorch for this lesson, and every array whole.
 Problems judge_golden(const lesson::Lesson& lesson);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "gate/answers.hpp"
 #include "gate/derived.hpp"
 #include "gate/gate.hpp"
 #include "gate/mutants.hpp"
@@ -31,7 +32,7 @@ struct Options {
   std::string preset = "authoring";
   std::string lesson;
   std::string name;  ///< of a mistake, or of a file of the solution
-  fs::path file;     ///< a program to judge, or an output
+  fs::path file;     ///< a program to judge, a folder of them, or an output
   bool write = false;
 };
 
@@ -68,8 +69,15 @@ void add_judgements(CLI::App& app, Options& o, int& result) {
   };
   add("stub", "its stubs fail, and pass no check", nullptr, "--program",
       [&o](const Lesson& lesson) { return gate::judge_stub(lesson, fs::absolute(o.file)); });
-  add("mistake", "a mistake is rejected and named", "id", "--program",
-      [&o](const Lesson& lesson) { return gate::judge_mistake(lesson, o.name, fs::absolute(o.file)); });
+  add("mistake", "a mistake is rejected and named", "id", "--programs", [&o](const Lesson& lesson) {
+    for (const auto& mistake : lesson.mistakes()) {
+      if (mistake.id != o.name) continue;
+      return gate::judge_mistake(lesson, o.name, gate::program_of(lesson, mistake, fs::absolute(o.file)));
+    }
+    return gate::Problems{lesson.name + " has no mistake " + o.name};
+  });
+  add("answers", "answers that the catalogue does not know are judged as well as before", nullptr, "--programs",
+      [&o](const Lesson& lesson) { return gate::judge_answers(lesson, fs::absolute(o.file)); });
   add("golden", "its golden values are whole, and what its mistakes give is recorded", nullptr, nullptr,
       [](const Lesson& lesson) {
         auto problems = gate::judge_golden(lesson);

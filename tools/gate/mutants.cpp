@@ -12,7 +12,7 @@ namespace attn::gate {
 
 namespace fs = std::filesystem;
 using lesson::Lesson;
-using lesson::Mistake;
+using lesson::Edit;
 using lesson::read_file;
 
 namespace {
@@ -27,7 +27,7 @@ std::size_t occurrences(const std::string& text, const std::string& part) {
 }
 
 /// The only place where a mistake's `find` occurs in the text of its file.
-std::size_t place_of(const Mistake& mistake, const Lesson& lesson, const std::string& text) {
+std::size_t place_of(const Edit& mistake, const Lesson& lesson, const std::string& text) {
   const std::size_t count = occurrences(text, mistake.find);
   if (count != 1) {
     throw std::runtime_error("mistake " + mistake.id + " of " + lesson.name + ": its \"find\" occurs " +
@@ -41,7 +41,7 @@ std::size_t place_of(const Mistake& mistake, const Lesson& lesson, const std::st
 struct Body {
   std::size_t begin;
   std::size_t end;
-  std::vector<Mistake> mistakes;
+  std::vector<Edit> mistakes;
 };
 
 bool opens_a_block(const std::string& line) {
@@ -121,8 +121,8 @@ std::string body_to_choose(const Body& body, const std::string& text, std::vecto
 }  // namespace
 
 std::string mutate(const Lesson& lesson, const std::string& id) {
-  const auto mistakes = lesson.mistakes();
-  const auto mistake = std::find_if(mistakes.begin(), mistakes.end(), [&](const Mistake& m) { return m.id == id; });
+  const auto mistakes = lesson.edits();
+  const auto mistake = std::find_if(mistakes.begin(), mistakes.end(), [&](const Edit& m) { return m.id == id; });
   if (mistake == mistakes.end()) {
     throw std::runtime_error(name_of(lesson, lesson.mistakes_file()) + " has no mistake " + id);
   }
@@ -133,7 +133,7 @@ std::string mutate(const Lesson& lesson, const std::string& id) {
 std::string mutate_all(const Lesson& lesson, const std::string& file) {
   const std::string text = read_file(lesson.solution_folder() / file);
   auto bodies = bodies_of(text);
-  for (const auto& mistake : lesson.mistakes()) {
+  for (const auto& mistake : lesson.edits()) {
     if (mistake.file != file || mistake.alone) continue;
     const std::size_t place = place_of(mistake, lesson, text);
     const auto around = std::find_if(bodies.begin(), bodies.end(), [&](const Body& body) {

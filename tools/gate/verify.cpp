@@ -7,6 +7,7 @@
 #include <sstream>
 #include <vector>
 
+#include "gate/answers.hpp"
 #include "gate/gate.hpp"
 #include "judge/process.hpp"
 #include "lesson/lesson.hpp"
@@ -144,7 +145,7 @@ int verify_lesson(const Lesson& lesson, const std::string& preset) {
     return 1;
   }
   const std::string tests =
-      "^(solution|stub|mistake|golden|chapter)\\." + lesson.name + "(\\.|$)|^course\\.repository$";
+      "^(solution|stub|mistake|golden|chapter)\\." + lesson.name + "(\\.|$)|^course\\.(repository|answers\\." + lesson.name + ")$";
   return run(lesson.root, preset, {lesson}, {"verify_" + lesson.number()}, {"-R", tests});
 }
 
@@ -155,7 +156,11 @@ int record_mistakes(const fs::path& root, const std::vector<Lesson>& lessons, co
   for (const auto& lesson : lessons) {
     std::cout << lesson.title() << ": running the checks on every mistake" << std::endl;
     if (record(lesson, root / "build" / preset)) std::cout << "written: " << lesson.recordings_file().string() << "\n";
+    if (record_answers(lesson, root / "build" / preset)) {
+      std::cout << "written: " << lesson.answers_file().string() << "\n";
+    }
   }
+  std::cout << "\n" << summary_of_answers(lessons);
   return 0;
 }
 

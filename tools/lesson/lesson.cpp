@@ -43,6 +43,10 @@ std::string take_until(const std::string& mark, std::string& rest) {
   return text;
 }
 
+Edit edit_from(const nlohmann::json& entry) {
+  return {entry.at("id"), entry.at("file"), entry.at("find"), entry.at("replace"), entry.value("alone", false)};
+}
+
 }  // namespace
 
 std::string camel_case(const std::string& snake) {
@@ -168,14 +172,37 @@ std::vector<Mistake> Lesson::mistakes() const {
   try {
     const auto catalogue = read_json(mistakes_file());
     for (const auto& entry : catalogue.at("mistakes")) {
-      mistakes.push_back({entry.at("id"), entry.at("says"), entry.at("file"), entry.at("find"), entry.at("replace"),
-                          entry.value("also", std::vector<std::string>{}), entry.value("named", true),
-                          entry.value("why", ""), entry.value("alone", false)});
+      mistakes.push_back({edit_from(entry), entry.at("says"), entry.value("also", std::vector<std::string>{}),
+                          entry.value("named", true), entry.value("why", "")});
     }
   } catch (const nlohmann::json::exception& error) {
     throw std::runtime_error(mistakes_file().string() + ": " + error.what());
   }
   return mistakes;
+}
+
+std::vector<Answer> Lesson::answers() const {
+  std::vector<Answer> answers;
+  if (!fs::exists(answers_file())) return answers;
+  try {
+    const auto all = read_json(answers_file());
+    for (const auto& entry : all.at("answers")) {
+      answers.push_back({edit_from(entry), entry.at("what"), entry.value("right", false),
+                         entry.value("names", std::vector<std::string>{}), entry.value("outcome", ""),
+                         entry.value("why", "")});
+      answers.back().id.insert(0, "answer.");
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw std::runtime_error(answers_file().string() + ": " + error.what());
+  }
+  return answers;
+}
+
+std::vector<Edit> Lesson::edits() const {
+  std::vector<Edit> edits;
+  for (const auto& mistake : mistakes()) edits.push_back(mistake);
+  for (const auto& answer : answers()) edits.push_back(answer);
+  return edits;
 }
 
 std::vector<std::string> Lesson::goals() const {

@@ -10,17 +10,31 @@
 /// the command-line tool and by the main of every lesson's checks.
 namespace attn::lesson {
 
-/// A well-known wrong answer: an entry of tests/NN_name/mistakes.json.
-struct Mistake {
+/// A change to a file of the solution.
+struct Edit {
   std::string id;
+  std::string file;     ///< of the solution
+  std::string find;     ///< occurs there exactly once
+  std::string replace;  ///< what is there instead
+  bool alone = false;   ///< true: the edit is not within one function's body, and needs a program of its own
+};
+
+/// A well-known wrong answer: an entry of tests/NN_name/mistakes.json.
+struct Mistake : Edit {
   std::string says;               ///< one sentence to the learner
-  std::string file;               ///< of the solution
-  std::string find;               ///< occurs there exactly once
-  std::string replace;            ///< makes the mistake
   std::vector<std::string> also;  ///< ids that checks name themselves, and that are true of this one too
   bool named = true;              ///< false: values alone cannot tell it; `why` says why
   std::string why;
-  bool alone = false;  ///< true: the edit is not within one function's body, and the mistake is a program of its own
+};
+
+/// An answer that the catalogue does not know, written without looking at it: an entry of tests/NN_name/answers.json. They
+/// measure the judge.
+struct Answer : Edit {
+  std::string what;                 ///< what was done
+  bool right = false;               ///< true: right in another style; false: wrong
+  std::vector<std::string> names;   ///< ids of mistakes whose sentences are true of this answer
+  std::string outcome;              ///< what the judge says of it: see gate/answers.hpp
+  std::string why;                  ///< why a wrong one passes, or a right one is rejected, if so
 };
 
 /// One task of a lesson and its hints, from hints.md.
@@ -68,6 +82,7 @@ struct Lesson {
   std::filesystem::path checks_file() const { return test_folder() / "checks.cpp"; }
   std::filesystem::path golden_file() const { return test_folder() / "golden.json"; }
   std::filesystem::path mistakes_file() const { return test_folder() / "mistakes.json"; }
+  std::filesystem::path answers_file() const { return test_folder() / "answers.json"; }
   std::filesystem::path recordings_file() const { return test_folder() / "recorded.json"; }
   std::filesystem::path adapter_file() const { return test_folder() / "adapter.cpp"; }  ///< of a blank class only
   std::filesystem::path stub_folder() const { return test_folder() / "stub"; }
@@ -99,6 +114,13 @@ struct Lesson {
   /// @throws std::runtime_error naming the file when it cannot be read or is not as it should be.
   std::vector<Task> tasks() const;
   std::vector<Mistake> mistakes() const;
+
+  /// None when there is no such file. Their ids begin with "answer.".
+  /// @throws std::runtime_error naming the file when it is not as it should be.
+  std::vector<Answer> answers() const;
+
+  /// Of all mistakes and answers.
+  std::vector<Edit> edits() const;
 
   /// The bullets of the chapter's "What you will be able to do", each as one line.
   /// @throws std::runtime_error naming the file when it cannot be read.

@@ -1,6 +1,8 @@
 // The gate can fail: every defect planted below planted/ is refused, for the right reason.
 #include "gate/gate.hpp"
 
+#include "gate/answers.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -20,6 +22,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 const std::filesystem::path planted = ATTN_PLANTED;
@@ -67,6 +70,41 @@ TEST(Gate, RefusesAMistakeThatIsTakenForAnother) {
 TEST(Gate, RefusesAMistakeThatNoFailureNames) {
   EXPECT_THAT(judge_mistake(find_lesson(planted, "91"), "unnamed", programs / "mutants_91"),
               Contains(HasSubstr("the mistake unnamed is rejected, but no failure names it")));
+}
+
+/// What the judge says of an answer of the planted lesson 91.
+std::string said_of(const std::string& id) {
+  const auto lesson = find_lesson(planted, "91");
+  for (const auto& answer : lesson.answers()) {
+    if (answer.id == "answer." + id) return outcome_of(answer, run_checks(programs / "mutants_91", answer.id));
+  }
+  return "there is no answer " + id;
+}
+
+TEST(Gate, TellsANamedAnswerFromOneThatIsDescribedOrPasses) {
+  EXPECT_EQ(said_of("tripled"), outcomes::named);
+  EXPECT_EQ(said_of("tripled_otherwise"), outcomes::misled);
+  EXPECT_EQ(said_of("six_times"), outcomes::described);
+  EXPECT_EQ(said_of("some_squared"), outcomes::numbers);
+  EXPECT_EQ(said_of("left"), outcomes::passed);
+  EXPECT_EQ(said_of("added"), outcomes::passed);
+  EXPECT_EQ(said_of("not_right"), outcomes::rejected);
+}
+
+TEST(Gate, RefusesAnswersThatAreJudgedWorseThanBefore) {
+  const Problems problems = judge_answers(find_lesson(planted, "91"), programs);
+  EXPECT_THAT(problems, Contains(HasSubstr("the wrong answer answer.tripled_otherwise (tripled, and the name is called "
+                                           "false) is now misled, and was named")));
+  EXPECT_THAT(problems, Contains(HasSubstr("answer.left (right, and called wrong) is now passed, without a \"why\"")));
+  EXPECT_THAT(problems, Contains(HasSubstr("answer.not_right (wrong, and called right) is now rejected, without")));
+  EXPECT_THAT(problems, SizeIs(3));
+}
+
+TEST(Gate, RefusesOutcomesThatMissTheGoals) {
+  const Problems problems = judge_outcomes({find_lesson(planted, "91")});
+  EXPECT_THAT(problems, Contains(HasSubstr("75.0 % of the wrong answers in tests/*/answers.json are named or described")));
+  EXPECT_THAT(problems, Contains(HasSubstr("right answers are rejected, without a \"why\"")));
+  EXPECT_THAT(problems, SizeIs(2));
 }
 
 TEST(Gate, RefusesAFindThatNoLongerOccurs) {
