@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "judge/excerpt_text.hpp"
 #include "judge/golden.hpp"
 #include "judge/likeness.hpp"
 #include "judge/words.hpp"
@@ -135,6 +136,28 @@ std::string line(const std::string& label, const std::string& text) {
   Failure failure;
   failure.statements.push_back({label, text});
   return encode(failure);
+}
+
+std::string given(const std::string& name, const arma::cube& x) {
+  constexpr uword most = 6;
+  Failure failure;
+  if (x.n_rows > most || x.n_cols > most || x.n_slices > 2) return {};
+  for (uword slice = 0; slice < x.n_slices; ++slice) {
+    Excerpt whole;
+    for (uword i = 0; i < x.n_rows; ++i) {
+      whole.cells.emplace_back();
+      for (uword j = 0; j < x.n_cols; ++j) whole.cells.back().push_back({x(i, j, slice), x(i, j, slice), false});
+    }
+    const std::string label = x.n_slices > 1 ? name + " " + std::to_string(slice) : name;
+    for (const auto& row : table_lines(label, whole)) failure.given.push_back(row);
+  }
+  return encode(failure);
+}
+
+std::string given(const std::string& name, const arma::mat& x) {
+  arma::cube cube(x.n_rows, x.n_cols, 1);
+  cube.slice(0) = x;
+  return given(name, cube);
 }
 
 std::string note(const std::string& sentence) {

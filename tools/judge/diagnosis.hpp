@@ -43,6 +43,10 @@ std::string clue(const arma::cube& actual, const arma::cube& expected);
 /// A line that says what a check is about: `EXPECT_THAT(...) << note("...")`. It names no mistake.
 std::string note(const std::string& sentence);
 
+/// An input that is small enough to be shown whole: `EXPECT_THAT(...) << given("X", X)`. Empty for a larger one.
+std::string given(const std::string& name, const arma::cube& x);
+std::string given(const std::string& name, const arma::mat& x);
+
 /// One "label   text" line.
 std::string line(const std::string& label, const std::string& text);
 

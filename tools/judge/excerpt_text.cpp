@@ -42,6 +42,13 @@ void append(std::vector<Statement>& lines, const std::string& label, const Rows&
 
 }  // namespace
 
+std::vector<Statement> table_lines(const std::string& label, const Excerpt& excerpt) {
+  std::vector<Statement> lines;
+  if (excerpt.cells.empty()) return lines;
+  append(lines, label, table(excerpt, [](const Cell& cell) { return cell_text(cell.got); }));
+  return lines;
+}
+
 std::vector<Statement> excerpt_lines(const Excerpt& excerpt) {
   constexpr std::size_t narrow = 46;  // fits beside a label in a terminal of 60 columns
   if (excerpt.cells.empty() || excerpt.cells.front().empty()) return {};

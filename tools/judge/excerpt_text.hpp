@@ -12,4 +12,7 @@ namespace attn::judge {
 /// part is shown, "part".
 std::vector<Statement> excerpt_lines(const Excerpt& excerpt);
 
+/// The numbers that were got as a table, the label beside the first row.
+std::vector<Statement> table_lines(const std::string& label, const Excerpt& excerpt);
+
 }  // namespace attn::judge

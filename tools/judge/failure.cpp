@@ -49,6 +49,7 @@ void merge(Failure& into, const Failure& part) {
   if (!part.likeness.empty()) into.likeness = part.likeness;
   if (part.comparison) into.comparison = part.comparison;
   if (!part.task.empty()) into.task = part.task;
+  append(into.given, part.given);
   append(into.statements, part.statements);
   append(into.notes, part.notes);
   for (const auto& id : part.likely) {
@@ -92,6 +93,7 @@ void to_json(json& out, const Failure& failure) {
   }
   if (failure.excerpt) out["excerpt"] = *failure.excerpt;
   if (!failure.likeness.empty()) out["likeness"] = failure.likeness;
+  for (const auto& [label, text] : failure.given) out["given"].push_back({label, text});
   for (const auto& [label, text] : failure.statements) out["statements"].push_back({label, text});
   if (!failure.likely.empty()) out["likely"] = failure.likely;
   if (!failure.notes.empty()) out["notes"] = failure.notes;
@@ -117,6 +119,7 @@ void from_json(const json& in, Failure& failure) {
   }
   if (const auto excerpt = in.find("excerpt"); excerpt != in.end()) failure.excerpt = excerpt->get<Excerpt>();
   failure.likeness = in.value("likeness", "");
+  for (const auto& row : in.value("given", json::array())) failure.given.push_back({row.at(0), row.at(1)});
   for (const auto& statement : in.value("statements", json::array())) {
     failure.statements.push_back({statement.at(0), statement.at(1)});
   }

@@ -72,6 +72,7 @@ struct Failure {
   std::optional<ShapeFact> shape;
   std::optional<WorstElement> worst;
   std::optional<Excerpt> excerpt;
+  std::vector<Statement> given;  ///< small inputs, row by row: the name stands beside the first row
   std::string likeness;  ///< what the numbers look like (likeness.hpp)
   std::vector<Statement> statements;
   std::vector<std::string> likely;  ///< ids of catalogued mistakes

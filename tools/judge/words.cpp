@@ -156,6 +156,7 @@ std::string failure_lines(const Failure& failure, const Sentences& sentences, co
   if (failure.excerpt) {
     for (const auto& [label, row] : excerpt_lines(*failure.excerpt)) text += line(label, row);
   }
+  for (const auto& [label, row] : failure.given) text += line(label, row);
   if (failure.kind == Failure::Kind::exception) {
     text += thrown_lines(failure);
   } else {
