@@ -159,7 +159,8 @@ Problems judge_outcomes(const std::vector<Lesson>& lessons) {
   Problems problems;
   const auto miss = [&](double share, const std::string& what) {
     std::ostringstream sentence;
-    sentence << std::fixed << std::setprecision(1) << share << " % of the wrong answers in tests/*/answers.json " << what;
+    sentence << std::fixed << std::setprecision(1) << share << " % of the wrong answers in tests/*/answers.json "
+             << what;
     problems.push_back(sentence.str());
   };
   if (totals.share(named) < least_named) miss(totals.share(named), "are named; at least 45 % should be");

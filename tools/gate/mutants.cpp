@@ -11,8 +11,8 @@
 namespace attn::gate {
 
 namespace fs = std::filesystem;
-using lesson::Lesson;
 using lesson::Edit;
+using lesson::Lesson;
 using lesson::read_file;
 
 namespace {

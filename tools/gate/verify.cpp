@@ -144,8 +144,8 @@ int verify_lesson(const Lesson& lesson, const std::string& preset) {
               << "/checks.cpp and a solution in solutions/" << lesson.name << "/\n";
     return 1;
   }
-  const std::string tests =
-      "^(solution|stub|mistake|golden|chapter)\\." + lesson.name + "(\\.|$)|^course\\.(repository|answers\\." + lesson.name + ")$";
+  const std::string tests = "^(solution|stub|mistake|golden|chapter)\\." + lesson.name +
+                            "(\\.|$)|^course\\.(repository|answers\\." + lesson.name + ")$";
   return run(lesson.root, preset, {lesson}, {"verify_" + lesson.number()}, {"-R", tests});
 }
 

@@ -93,7 +93,8 @@ Excerpt excerpt_of(const arma::cube& actual, const Expected& expected, const Wor
     first_column = std::min(first_column, i / got.n_rows);
   }
   Excerpt excerpt{begin_of(first_row, worst.place[0], got.n_rows, most),
-                  begin_of(first_column, worst.place[1], got.n_cols, most), {}};
+                  begin_of(first_column, worst.place[1], got.n_cols, most),
+                  {}};
   excerpt.whole = got.n_rows <= most && got.n_cols <= most;
   for (uword i = excerpt.row; i < std::min(excerpt.row + most, got.n_rows); ++i) {
     excerpt.cells.emplace_back();

@@ -36,7 +36,7 @@ struct Excerpt {
     double expected = 0;
     bool differs = false;
   };
-  std::size_t row = 0;     ///< where it begins
+  std::size_t row = 0;  ///< where it begins
   std::size_t column = 0;
   std::vector<std::vector<Cell>> cells;  ///< by row and column
   bool whole = true;                     ///< whether it is the whole slice
@@ -73,7 +73,7 @@ struct Failure {
   std::optional<WorstElement> worst;
   std::optional<Excerpt> excerpt;
   std::vector<Statement> given;  ///< small inputs, row by row: the name stands beside the first row
-  std::string likeness;  ///< what the numbers look like (likeness.hpp)
+  std::string likeness;          ///< what the numbers look like (likeness.hpp)
   std::vector<Statement> statements;
   std::vector<std::string> likely;  ///< ids of catalogued mistakes
   std::vector<std::string> notes;

@@ -151,15 +151,15 @@ std::string reordered(const Pair& pair, const Axis& axis) {
   for (uword i = 0; i < axis.size; ++i) {
     const cube part = axis.part(pair.got, i);
     uword from = 0;
-    while (from < axis.size && (taken.count(from) != 0 ||
-                                !all_close(part, axis.part(pair.expected, from), pair.tolerance))) {
+    while (from < axis.size &&
+           (taken.count(from) != 0 || !all_close(part, axis.part(pair.expected, from), pair.tolerance))) {
       ++from;
     }
     if (from == axis.size) return {};
     taken.insert(from);
     if (example.empty() && from != i) {
-      example = axis.one + (" " + std::to_string(i)) + " holds what belongs in " + axis.one + " " +
-                std::to_string(from);
+      example =
+          axis.one + (" " + std::to_string(i)) + " holds what belongs in " + axis.one + " " + std::to_string(from);
     }
   }
   return std::string("the ") + axis.many + " are right, but in another order: " + example;
@@ -279,8 +279,8 @@ std::string likeness(const cube& got, const cube& expected, double tolerance) {
   if (arma::size(got) != arma::size(expected)) return is_transposed(pair);
   const auto over_axes = [](auto question) { return [question](const Pair& p) { return by_axes(p, question); }; };
   constexpr uword large = 4096;  // numbers; what is larger is not gone through so often
-  std::vector<std::function<std::string(const Pair&)>> questions = {all_the_same_number, scaled,         shifted,
-                                                                    is_transposed,       another_softmax};
+  std::vector<std::function<std::string(const Pair&)>> questions = {all_the_same_number, scaled, shifted, is_transposed,
+                                                                    another_softmax};
   if (got.n_elem <= large) {
     questions.insert(questions.end(), {over_axes(reordered), over_axes(alike), rows_shifted, rows_scaled,
                                        over_axes(partly_right), right_or_zero, in_other_places});

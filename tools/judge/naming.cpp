@@ -56,9 +56,9 @@ bool may_be_chance(const Clue& clue) {
 
 /// What speaks for a mistake and against it.
 struct Balance {
-  int agrees = 0;      ///< comparisons that got what the mistake gives
-  int convincing = 0;  ///< those of them that are not so by chance
-  int differs = 0;     ///< they got something else, and it is not what the mistake gives either
+  int agrees = 0;       ///< comparisons that got what the mistake gives
+  int convincing = 0;   ///< those of them that are not so by chance
+  int differs = 0;      ///< they got something else, and it is not what the mistake gives either
   int unexplained = 0;  ///< they fail, and with the mistake they would not
   int passes = 0;       ///< they pass, and with the mistake they would not
 
@@ -131,7 +131,7 @@ class Evidence {
     }
   }
 
-  std::map<std::string, Balance> whole_;                         ///< by the mistake's id
+  std::map<std::string, Balance> whole_;                          ///< by the mistake's id
   std::map<std::pair<std::string, std::string>, Balance> tasks_;  ///< by task and id
 };
 

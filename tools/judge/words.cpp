@@ -235,7 +235,8 @@ std::string also_failing(const Report& report, const CheckResult& first) {
     if (&result == &first || result.passed()) continue;
     if (result.state == State::not_written || result.state == State::not_run) continue;
     const std::string reason = first_reason(result);
-    const auto known = std::find_if(reasons.begin(), reasons.end(), [&](const auto& one) { return one.first == reason; });
+    const auto known =
+        std::find_if(reasons.begin(), reasons.end(), [&](const auto& one) { return one.first == reason; });
     if (known == reasons.end()) {
       reasons.push_back({reason, {&result}});
     } else {

@@ -30,11 +30,11 @@ struct Mistake : Edit {
 /// An answer that the catalogue does not know, written without looking at it: an entry of tests/NN_name/answers.json. They
 /// measure the judge.
 struct Answer : Edit {
-  std::string what;                 ///< what was done
-  bool right = false;               ///< true: right in another style; false: wrong
-  std::vector<std::string> names;   ///< ids of mistakes whose sentences are true of this answer
-  std::string outcome;              ///< what the judge says of it: see gate/answers.hpp
-  std::string why;                  ///< why a wrong one passes, or a right one is rejected, if so
+  std::string what;                ///< what was done
+  bool right = false;              ///< true: right in another style; false: wrong
+  std::vector<std::string> names;  ///< ids of mistakes whose sentences are true of this answer
+  std::string outcome;             ///< what the judge says of it: see gate/answers.hpp
+  std::string why;                 ///< why a wrong one passes, or a right one is rejected, if so
 };
 
 /// One task of a lesson and its hints, from hints.md.

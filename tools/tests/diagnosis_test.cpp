@@ -63,12 +63,13 @@ TEST(Diagnosis, ShowsTheSliceWithTheWorstElement) {
   arma::cube x = zeros(2, 2, 2).values;
   x(0, 0, 0) = 0.25;
   x(1, 1, 1) = 0.5;
-  EXPECT_THAT(diagnosed(x, zeros(2, 2, 2)), HasSubstr("\n  got     0     0   want  0  0\n          0   0.5*        0  0"));
+  EXPECT_THAT(diagnosed(x, zeros(2, 2, 2)),
+              HasSubstr("\n  got     0     0   want  0  0\n          0   0.5*        0  0"));
 }
 
 TEST(Diagnosis, ShowsASmallInput) {
   EXPECT_THAT(describe(*decode(given("X", arma::mat{{1, 0}, {-2.5, 10}}))), HasSubstr("\n  X          1   0"
-                                                                                     "\n          -2.5  10"));
+                                                                                      "\n          -2.5  10"));
   EXPECT_THAT(describe(*decode(given("Q", zeros(1, 2, 2).values))), HasSubstr("\n  Q 0     0  0\n  Q 1     0  0"));
   EXPECT_EQ(given("X", zeros(7, 2, 1).values), "");
 }

@@ -1,8 +1,6 @@
 // The gate can fail: every defect planted below planted/ is refused, for the right reason.
 #include "gate/gate.hpp"
 
-#include "gate/answers.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "gate/answers.hpp"
 #include "lesson/lesson.hpp"
 
 namespace attn::gate {
@@ -102,7 +101,8 @@ TEST(Gate, RefusesAnswersThatAreJudgedWorseThanBefore) {
 
 TEST(Gate, RefusesOutcomesThatMissTheGoals) {
   const Problems problems = judge_outcomes({find_lesson(planted, "91")});
-  EXPECT_THAT(problems, Contains(HasSubstr("75.0 % of the wrong answers in tests/*/answers.json are named or described")));
+  EXPECT_THAT(problems,
+              Contains(HasSubstr("75.0 % of the wrong answers in tests/*/answers.json are named or described")));
   EXPECT_THAT(problems, Contains(HasSubstr("right answers are rejected, without a \"why\"")));
   EXPECT_THAT(problems, SizeIs(2));
 }

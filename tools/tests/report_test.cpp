@@ -172,10 +172,10 @@ TEST_F(ReportTest, TakesBackWhatACheckSaysWhereComparisonsContradictIt) {
   record("AddOne.WorksAgain", {{"doubled", doubled}});
   const auto says = failed("AddOne", "PassesOnANaN", stated("value", "a NaN is gone", {"doubled"}));
   EXPECT_THAT(report({says}).named(), ElementsAre("doubled"));
-  EXPECT_THAT(report({failed("AddOne", "EqualsPyTorch", got(unknown)), failed("AddOne", "WorksAgain", got(unknown)),
-                      says})
-                  .named(),
-              IsEmpty());
+  EXPECT_THAT(
+      report({failed("AddOne", "EqualsPyTorch", got(unknown)), failed("AddOne", "WorksAgain", got(unknown)), says})
+          .named(),
+      IsEmpty());
 }
 
 TEST_F(ReportTest, NamesTheMistakeThatMostComparisonsAgreeWith) {
