@@ -356,7 +356,7 @@ TEST(MultiHeadAttention, EqualsTheArticlesMultiHeadAttention) {
   }
 }
 
-// ---------------------------------------------------------------------------------------------- naive, edges
+// ---------------------------------------------------------------------------------------------- naive, edges, 07.3
 
 TEST(MultiHeadAttention, EqualsTheDefinitionForOtherSizes) {
   struct Sizes {
@@ -473,7 +473,7 @@ TEST(MultiHeadAttention, CopiesNoHeads) {
                                            : "");
 }
 
-// ------------------------------------------------------------------------------------------------ bad input
+// -------------------------------------------------------------------------------------- bad input: the layer, 07.1
 
 TEST(MultiHeadAttention, RejectsImpossibleSizes) {
   expect_rejects_impossible_sizes([](uword embed_dim, uword num_heads) { MultiHeadAttention(embed_dim, num_heads); },
@@ -483,6 +483,8 @@ TEST(MultiHeadAttention, RejectsImpossibleSizes) {
 TEST(MultiHeadAttention, RejectsAnImpossibleProbability) {
   expect_rejects_impossible_probabilities([](double p) { MultiHeadAttention(12, 3, p); });
 }
+
+// ---------------------------------------------------------------------------------------- bad input: forward, 07.2
 
 TEST(MultiHeadAttention, RejectsAnInputOfTheWrongShape) {
   MultiHeadAttention attention(12, 3);
