@@ -169,16 +169,20 @@ TEST(AttentionScoresEinsum, EqualsTheDefinitionForOtherSizes) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------ bad input
+// -------------------------------------------------------------------------------------- bad input: the layer, 01.1
 
 TEST(SelfAttentionV1, RejectsAWidthOfZero) {
   EXPECT_PRED_FORMAT1(RejectsArgument("dim", {"0"}), [] { SelfAttentionV1(0); });
 }
 
+// ---------------------------------------------------------------------------------------- bad input: forward, 01.2
+
 TEST(SelfAttentionV1, RejectsAnInputOfTheWrongShape) {
   SelfAttentionV1 attention(3);
   expect_rejects_inputs(attention, 3);
 }
+
+// -------------------------------------------------------------------------------- bad input: scores by index, 01.3
 
 TEST(AttentionScoresEinsum, RejectsShapesThatDoNotFit) {
   const arma::cube Q(4, 3, 2, arma::fill::zeros);

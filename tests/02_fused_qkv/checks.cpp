@@ -186,11 +186,13 @@ TEST(Fuse, GivesWhatTheSeparateLayerGives) {
   EXPECT_THAT(fused.forward(golden.cube("X")), Matches(golden.expected("output")));
 }
 
-// ------------------------------------------------------------------------------------------------ bad input
+// -------------------------------------------------------------------------------------- bad input: the layer, 02.1
 
 TEST(SelfAttentionV2, RejectsAWidthOfZero) {
   EXPECT_PRED_FORMAT1(RejectsArgument("dim", {"0"}), [] { SelfAttentionV2(0); });
 }
+
+// ---------------------------------------------------------------------------------------- bad input: forward, 02.2
 
 TEST(SelfAttentionV2, RejectsAnInputOfTheWrongShape) {
   SelfAttentionV2 attention(4);

@@ -317,8 +317,9 @@ TEST(Dropout, DrawsAnewAtEveryCall) {
   const arma::cube x(6, 5, 4, arma::fill::ones);
   const bool draw_is_right = !same(Dropout::draw(6, 5, 4, 0.5), Dropout::draw(6, 5, 4, 0.5));
   const arma::cube first = dropout(x);
+  const bool drops = first.min() == 0 && first.max() > 0;
   EXPECT_HOLDS(!same(first, dropout(x)), "two calls dropped the same numbers")
-      << (draw_is_right ? likely_mistake("mask_drawn_once") : "");
+      << (draw_is_right && drops ? likely_mistake("mask_drawn_once") : "");
 }
 
 TEST(Dropout, DrawsOneMaskForOneCall) {
@@ -348,9 +349,10 @@ TEST(Dropout, UsesAnInjectedMaskForAProbabilityOfZeroToo) {
   arma::cube wanted = x;
   wanted.elem(arma::find(keep == 0)).zeros();
   const arma::cube result = dropout(x);
+  const bool apply_drops = !same(Dropout::apply(x, keep, 0), x);
   EXPECT_THAT(result, IsNear(wanted))
       << note("what the injected mask drops is 0, and with p = 0 the others are divided by 1")
-      << (same(result, x) ? likely_mistake("injected_mask_needs_p") : "");
+      << (same(result, x) && apply_drops ? likely_mistake("injected_mask_needs_p") : "");
 }
 
 TEST(Dropout, DrawsAgainAfterAnEmptyMaskIsInjected) {
@@ -490,10 +492,13 @@ TEST(SelfAttentionV3, DropsNothingInEvaluation) {
   attention.dropout.inject({});
   attention.dropout.eval();
   attention.forward(golden.cube("X"));
+  const arma::cube first = attention.attention_weights();
+  attention.forward(golden.cube("X"));
   const arma::cube ones(5, 4, 2, arma::fill::ones);
+  const bool random = !same(first, attention.attention_weights());
   const bool bypassed =
       arma::any(arma::vectorise(attention.attention_weights()) == 0) && same(attention.dropout(ones), ones);
-  EXPECT_HOLDS(!bypassed, "in evaluation some weights are 0") << likely_mistake("dropout_bypassed");
+  EXPECT_HOLDS(!bypassed, "in evaluation some weights are 0") << (random ? likely_mistake("dropout_bypassed") : "");
   EXPECT_THAT(attention.attention_weights(), RowsSumToOne()) << note("in evaluation nothing is dropped");
 }
 
@@ -571,7 +576,7 @@ TEST(SelfAttentionV3, TakesAnyNumberButZeroAsAllowed) {
       << note("the mask holds 3 instead of 1 here, which means the same");
 }
 
-// ------------------------------------------- the layers of the documents that the course grew from (docs/sources.md)
+// ----------------------------------- the layers of the documents that the course grew from (docs/sources.md), 04.6
 
 TEST(SelfAttentionV3, EqualsSelfAttentionV3OfTheNotebook) {
   // Document A fills blocked scores with -1e20 and has its mask as (B, S). Where every query has a key that it may
@@ -603,7 +608,7 @@ TEST(SelfAttentionV3, EqualsSelfAttV3WithTheScaleItForgot) {
   EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
 }
 
-// ------------------------------------------------------------------------------------------------ properties
+// ------------------------------------------------------------------------------------------------ properties, 04.6
 
 TEST(SelfAttentionV3, FollowsPermutedTokens) {
   const GoldenCase golden = load_golden("batch");
@@ -732,7 +737,7 @@ TEST(SelfAttentionV3, AcceptsExtremeScores) {
   EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output")));
 }
 
-// ------------------------------------------------------------------------------------------------ bad input
+// -------------------------------------------------------------------------------------- bad input: the layer, 04.5
 
 TEST(SelfAttentionV3, RejectsAWidthOfZero) {
   EXPECT_PRED_FORMAT1(RejectsArgument("dim", {"0"}), [] { SelfAttentionV3(0); });
@@ -741,6 +746,8 @@ TEST(SelfAttentionV3, RejectsAWidthOfZero) {
 TEST(SelfAttentionV3, RejectsAnImpossibleProbability) {
   expect_rejects_impossible_probabilities([](double p) { SelfAttentionV3(4, p); });
 }
+
+// ---------------------------------------------------------------------------------------- bad input: forward, 04.6
 
 TEST(SelfAttentionV3, RejectsAnInputOfTheWrongShape) {
   SelfAttentionV3 attention(4);

@@ -179,7 +179,7 @@ TEST(SelfAttentionInterview, AcceptsExtremeScores) {
   EXPECT_THAT(attention->forward(golden.cube("X"), golden.mask("mask")), Matches(golden.expected("output")));
 }
 
-// ------------------------------------------------------------------------------------------------ bad input
+// -------------------------------------------------------------------------------------- bad input: the layer, 05.1
 
 TEST(SelfAttentionInterview, RejectsAWidthOfZero) {
   EXPECT_PRED_FORMAT1(RejectsArgument("dim", {"0"}), [] { make_attention({0}); });
@@ -188,6 +188,8 @@ TEST(SelfAttentionInterview, RejectsAWidthOfZero) {
 TEST(SelfAttentionInterview, RejectsAnImpossibleProbability) {
   expect_rejects_impossible_probabilities([](double p) { make_attention({4}, p); });
 }
+
+// ---------------------------------------------------------------------------------------- bad input: forward, 05.2
 
 TEST(SelfAttentionInterview, RejectsAnInputOfTheWrongShape) { expect_rejects_inputs(*make_attention({4}), 4); }
 

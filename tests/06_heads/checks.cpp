@@ -259,7 +259,7 @@ TEST(MergeHeads, AllocatesAlmostNothing) {
                      likely_mistake("merge_borrows"), likely_mistake("merge_copies"));
 }
 
-// ------------------------------------------------------------------------------------------------ there and back
+// -------------------------------------------------------------------------------------------- there and back, 06.2
 
 TEST(SplitThenMerge, IsTheIdentity) {
   for (const Sizes& n : other_sizes) {
