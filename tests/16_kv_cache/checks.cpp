@@ -154,10 +154,11 @@ std::string first_append_error(KVCache& cache, const arma::cube& K) {
   } catch (const std::invalid_argument&) {
     throw;
   } catch (const std::logic_error& error) {
+    const bool no_sizes_yet = cache.lengths().is_empty() || cache.keys().n_slices != K.n_slices;
     return line("threw", error.what()) +
-           note(
-               "a new cache has no sizes yet: does the first append give lengths_ B zeros, and keys_ and values_ the "
-               "sizes 0, D and H·B?");
+           (no_sizes_yet ? note("a new cache has no sizes yet: does the first append give lengths_ B zeros, and keys_ "
+                                "and values_ the sizes 0, D and H·B?")
+                         : "");
   }
   return {};
 }
@@ -201,10 +202,15 @@ TEST(KvCache, AppendsToEveryHeadOfEverySequence) {
 TEST(KvCache, GivesTheLengthOfEachSequence) {
   KVCache cache(3);
   cache.append(normal(5, 4, 6), normal(5, 4, 6), {5, 2});
+  cache.append(normal(1, 4, 6), normal(1, 4, 6));
   for (uword b = 0; b < cache.batch_size(); ++b) {
-    EXPECT_HOLDS(cache.length(b) == cache.lengths()(b), "length(" + std::to_string(b) + ") is " +
-                                                            std::to_string(cache.length(b)) + ", but lengths() holds " +
-                                                            list(cache.lengths()));
+    const uword length = cache.length(b);
+    const std::string likely = length == cache.lengths().max() ? likely_mistake("length_is_longest")
+                               : length == cache.capacity()    ? likely_mistake("length_is_capacity")
+                                                               : "";
+    EXPECT_HOLDS(length == cache.lengths()(b), "length(" + std::to_string(b) + ") is " + std::to_string(length) +
+                                                   ", but lengths() holds " + list(cache.lengths()))
+        << likely;
   }
 }
 
@@ -216,9 +222,11 @@ TEST(KvCache, KeepsTheOldRowsWhenItMakesRoom) {
   const auto lost = [](const arma::cube& old, const arma::cube& kept) {
     return holds_numbers(old) && !holds_numbers(first_rows(kept, old.n_rows));
   };
-  EXPECT_HOLDS(!(lost(before.keys(), cache.keys()) || lost(before.values(), cache.values())),
-               "the first five rows hold zeros only, after seven more rows were appended")
-      << likely_mistake("growth_forgets");
+  const bool keys_lost = lost(before.keys(), cache.keys()), values_lost = lost(before.values(), cache.values());
+  EXPECT_HOLDS(!(keys_lost || values_lost), "the first five rows hold zeros only, after seven more rows were appended")
+      << likely_mistake(!values_lost ? "growth_forgets_keys"
+                        : !keys_lost ? "growth_forgets_values"
+                                     : "growth_forgets");
 }
 
 TEST(KvCache, CountsTheTokensThatItAppends) {
@@ -502,9 +510,12 @@ TEST(CachedAttention, PrefillGivesOneRowForEachToken) {
 TEST(CachedAttention, PrefillKeepsTheLengthOfEachPrompt) {
   CachedAttention attention(6, 3);
   attention.prefill(normal(5, 6, 2), {2, 4});
+  const arma::cube& keys = attention.cache().keys();  // sequence 0 has slices 0 to 2
+  const bool holds_padding =
+      keys.n_rows > 2 && keys.n_slices > 2 && holds_numbers(keys.subcube(2, 0, 0, keys.n_rows - 1, keys.n_cols - 1, 2));
   ASSERT_HOLDS(attention.cache().lengths().n_elem == 2 && attention.cache().length(0) != 5,
                "lengths() holds " + list(attention.cache().lengths()) + ", want 2, 4")
-      << likely_mistake("padding_cached");
+      << likely_mistake(holds_padding ? "padding_cached" : "lengths_grow_by_L");
   expect_lengths(attention.cache(), {2, 4});
 }
 
@@ -864,7 +875,7 @@ std::string of(const std::string& function, const DecodeSizes& sizes) {
          " bytes per number";
 }
 
-const DecodeSizes small = {6, 10, 3, 8};
+const DecodeSizes small = {6, 10, 3, 5};
 
 TEST(DecodeCost, CountsTheFlopsByHand) {
   expect_count(of("decode_flops", small), decode_flops(small), 3 * (8 * 36 + 4 * 60),
@@ -873,31 +884,48 @@ TEST(DecodeCost, CountsTheFlopsByHand) {
                 {3 * 8 * 36, likely_mistake("flops_without_the_cache")},
                 {3 * (8 * 36 + 2 * 60), likely_mistake("scores_or_mixing_forgotten")},
                 {3 * 4 * 60, likely_mistake("flops_without_projections")},
-                {3 * 10 * (8 * 36 + 4 * 60), likely_mistake("flops_of_all_tokens")}});
+                {3 * 10 * (8 * 36 + 4 * 60), likely_mistake("flops_of_all_tokens")},
+                {3 * (6 * 36 + 4 * 60), likely_mistake("three_projections_counted")},
+                {3 * (2 * 36 + 4 * 60), likely_mistake("one_projection_counted")},
+                {3 * (8 * 36 + 4 * 10 * 60), likely_mistake("flops_square_length")},
+                {8 * 36 + 3 * 4 * 60, likely_mistake("flops_projections_of_one_sequence")},
+                {3 * 8 * 36 + 4 * 60, likely_mistake("flops_mixing_of_one_sequence")}});
 }
 
 TEST(DecodeCost, CountsTheBytesOfTheCacheByHand) {
-  expect_count(of("cache_bytes", small), cache_bytes(small), 2 * 3 * 10 * 6 * 8,
-               {{3 * 10 * 6 * 8, likely_mistake("keys_or_values_forgotten")},
-                {2 * 10 * 6 * 8, likely_mistake("cache_of_one_sequence")},
-                {2 * 3 * 10 * 6, likely_mistake("numbers_for_bytes")}});
+  expect_count(of("cache_bytes", small), cache_bytes(small), 2 * 3 * 10 * 6 * 5,
+               {{3 * 10 * 6 * 5, likely_mistake("keys_or_values_forgotten")},
+                {2 * 10 * 6 * 5, likely_mistake("cache_of_one_sequence")},
+                {2 * 3 * 10 * 6, likely_mistake("numbers_for_bytes")},
+                {2 * 3 * 10 * 6 * 4, likely_mistake("bytes_fixed_at_four")},
+                {2 * 3 * 6 * 5, likely_mistake("cache_without_length")},
+                {2 * 3 * 10 * 5, likely_mistake("cache_without_width")}});
 }
 
 TEST(DecodeCost, CountsTheBytesThatAreReadByHand) {
-  const uword cache = 2 * 3 * 10 * 6 * 8, weights = 4 * 36 * 8;
+  const uword cache = 2 * 3 * 10 * 6 * 5, weights = 4 * 36 * 5;
   expect_count(of("decode_bytes", small), decode_bytes(small), cache + weights,
                {{cache + 3 * weights, likely_mistake("weights_read_for_each_sequence")},
                 {cache + 4 * 36, likely_mistake("weights_without_bytes")},
                 {cache, likely_mistake("weights_not_read")},
-                {weights, likely_mistake("cache_not_read")}});
+                {weights, likely_mistake("cache_not_read")},
+                {cache + 3 * 36 * 5, likely_mistake("three_weights_read")},
+                {cache + 36 * 5, likely_mistake("one_weight_read")},
+                {cache + 4 * 6 * 5, likely_mistake("weights_one_dimensional")}});
 }
 
 TEST(DecodeCost, DividesFlopsByBytes) {
-  const double wanted = 3.0 * (8 * 36 + 4 * 60) / (2 * 3 * 10 * 6 * 8 + 4 * 36 * 8);
-  EXPECT_HOLDS(std::abs(arithmetic_intensity(small) - wanted) < 1e-12, of("arithmetic_intensity", small) + " is " +
-                                                                           std::to_string(arithmetic_intensity(small)) +
-                                                                           ", want " + std::to_string(wanted))
-      << (arithmetic_intensity(small) == std::floor(wanted) ? likely_mistake("integer_division") : "");
+  const double flops = 3 * (8 * 36 + 4 * 60), cache = 2 * 3 * 10 * 6 * 5, weights = 4 * 36 * 5,
+               wanted = flops / (cache + weights);
+  const double got = arithmetic_intensity(small);
+  const auto is = [&](double number) { return std::abs(got - number) < 1e-12; };
+  const bool bytes_are_right = static_cast<double>(decode_bytes(small)) == cache + weights;
+  EXPECT_HOLDS(is(wanted),
+               of("arithmetic_intensity", small) + " is " + std::to_string(got) + ", want " + std::to_string(wanted))
+      << (got == std::floor(wanted)              ? likely_mistake("integer_division")
+          : bytes_are_right && is(1 / wanted)    ? likely_mistake("intensity_inverted")
+          : bytes_are_right && is(flops / cache) ? likely_mistake("intensity_of_cache_only")
+                                                 : "");
 }
 
 TEST(DecodeCost, DividesLargeNumbersInDoublePrecision) {
