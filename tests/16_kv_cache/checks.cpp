@@ -179,7 +179,7 @@ void expect_cache_unchanged(const KVCache& cache, const KVCache& before, const s
   ASSERT_HOLDS(same, "a rejected " + call + " changed the cache: " + what) << note(advice);
 }
 
-// ------------------------------------------------------------------------------------- the cache, 16.1, 16.2 and 16.3
+// --------------------------------------------------------------------------------------------------- a new cache, 16.1
 
 TEST(KvCache, BeginsAsAnEmptyKVCache) {
   const KVCache cache(3);
@@ -188,6 +188,8 @@ TEST(KvCache, BeginsAsAnEmptyKVCache) {
   EXPECT_HOLDS(cache.lengths().is_empty() && cache.batch_size() == 0 && cache.capacity() == 0,
                "a new cache has sequences or room already; the first append decides both");
 }
+
+// -------------------------------------------------------------------------------------------------------- append, 16.3
 
 TEST(KvCache, AppendsToEveryHeadOfEverySequence) {
   KVCache cache(3);
@@ -198,6 +200,8 @@ TEST(KvCache, AppendsToEveryHeadOfEverySequence) {
   EXPECT_THAT(cache.keys(), HasShape({{"capacity", cache.capacity()}, {"D", 4}, {"H·B", 6}}));
   EXPECT_THAT(cache.values(), HasShape({{"capacity", cache.capacity()}, {"D", 4}, {"H·B", 6}}));
 }
+
+// -------------------------------------------------------------------------------------------------------- length, 16.1
 
 TEST(KvCache, GivesTheLengthOfEachSequence) {
   KVCache cache(3);
@@ -214,6 +218,8 @@ TEST(KvCache, GivesTheLengthOfEachSequence) {
   }
 }
 
+// ---------------------------------------------------------------------------------------------------------- room, 16.2
+
 TEST(KvCache, KeepsTheOldRowsWhenItMakesRoom) {
   KVCache cache(3);
   cache.append(normal(5, 4, 6), normal(5, 4, 6));
@@ -228,6 +234,8 @@ TEST(KvCache, KeepsTheOldRowsWhenItMakesRoom) {
                         : !keys_lost ? "growth_forgets_values"
                                      : "growth_forgets");
 }
+
+// -------------------------------------------------------------------------------------------------------- append, 16.3
 
 TEST(KvCache, CountsTheTokensThatItAppends) {
   KVCache cache(3);
@@ -325,6 +333,8 @@ uword room_asked_for(uword T) {
   return asked / (2 * D * H * B * sizeof(double));
 }
 
+// ---------------------------------------------------------------------------------------------------------- room, 16.2
+
 TEST(KvCache, MakesRoomSoThatTokensAreSeldomCopied) {
   // Doubling asks for 1 + 2 + 4 + ... < 4 T.
   const uword T = 4000, allowed = 6 * T, asked = room_asked_for(T);
@@ -362,6 +372,8 @@ TEST(KvCache, AtLeastDoublesItsCapacityWhenFull) {
   EXPECT_HOLDS(least >= 2, "when the cache was full, its capacity grew " + about + ": less than twice as much")
       << (by_a_factor ? likely_mistake("grown_by_less_than_two") : "");
 }
+
+// -------------------------------------------------------------------------------------------------------- append, 16.3
 
 TEST(KvCache, AppendsWithoutSpaceForPadding) {
   KVCache cache(3);
@@ -402,6 +414,8 @@ TEST(KvCache, IsIndependentOfItsCopy) {
   EXPECT_THAT(first_rows(cache.keys(), 5), IsNear(K, cache_axes)) << note("a copy of the cache took in a token");
 }
 
+// ----------------------------------------------------------------------------------------------------- bad input, 16.1
+
 TEST(KvCache, RejectsZeroHeads) {
   EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { KVCache(0); });
 }
@@ -413,6 +427,8 @@ TEST(KvCache, RejectsASequenceThatDoesNotExist) {
   EXPECT_PRED_FORMAT1(RejectsArgument("b", {"2"}), [&] { cache.length(2); });
   EXPECT_PRED_FORMAT1(RejectsArgument("b", {"7", "2"}), [&] { cache.length(7); });
 }
+
+// ----------------------------------------------------------------------------------------------------- bad input, 16.3
 
 TEST(KvCache, RejectsKeysOfTheWrongShape) {
   KVCache cache(3);
@@ -499,7 +515,7 @@ TEST(CachedAttention, DrawsEachProjectionAnew) {
   expect_draws_each_projection_anew(projections_of(CachedAttention(50, 2)));
 }
 
-// -------------------------------------------------------------------------------------- prefill and decode, 16.5, 16.6
+// ------------------------------------------------------------------------------------------------------- prefill, 16.5
 
 TEST(CachedAttention, PrefillGivesOneRowForEachToken) {
   CachedAttention attention(6, 3);
@@ -528,6 +544,8 @@ TEST(CachedAttention, PrefillKeepsTheKeysAndValuesOfThePrompt) {
   expect_keys_and_values(attention, 3, prompt, note("a prompt of five tokens was read"));
 }
 
+// -------------------------------------------------------------------------------------------------------- decode, 16.6
+
 TEST(CachedAttention, DecodeGivesOneRowForEachNewToken) {
   CachedAttention attention(6, 3);
   attention.prefill(normal(5, 6, 2));
@@ -552,6 +570,8 @@ TEST(CachedAttention, GivesTheExampleWorkedByHand) {
   EXPECT_THAT(attention.decode(token), Matches(golden.expected("decoded"))) << note("this is decode");
 }
 
+// ------------------------------------------------------------------------------------------------------- prefill, 16.5
+
 TEST(CachedAttention, PrefillsAsPyTorchDoes) {
   const GoldenCase golden = load_golden("equal_lengths");
   CachedAttention attention = layer_from(golden, 3);
@@ -568,6 +588,8 @@ TEST(CachedAttention, PrefillsAsPyTorchDoesWhereEveryPromptIsPadded) {
   EXPECT_THAT(tokens, Matches(golden.expected("tokens")))
       << note("the first 4 rows of prefill: two prompts of 4 tokens, padded to 7 rows");
 }
+
+// -------------------------------------------------------------------------------------------------------- decode, 16.6
 
 TEST(CachedAttention, DecodeKeepsTheKeysAndValuesOfNewTokens) {
   const GoldenCase golden = load_golden("equal_lengths");
@@ -607,6 +629,8 @@ TEST(CachedAttention, DecodesFromNothingAsPyTorchDoes) {
       << note("there was no prefill: the first token attends to itself only");
 }
 
+// ------------------------------------------------------------------------------------------------------- prefill, 16.5
+
 TEST(CachedAttention, PrefillForgetsTheOldPrompt) {
   const GoldenCase golden = load_golden("equal_lengths");
   CachedAttention attention = layer_from(golden, 3);
@@ -619,6 +643,8 @@ TEST(CachedAttention, PrefillForgetsTheOldPrompt) {
   attention.prefill(normal(2, 12, 5), {1, 2, 0, 2, 1});
   expect_lengths(attention.cache(), {1, 2, 0, 2, 1}, note("then a prompt of five sequences, where there were two"));
 }
+
+// ------------------------------------------------------------------------------------------ decode after prefill, 16.6
 
 TEST(CachedAttention, EqualsTheCausalForwardOfLesson07) {
   for (const uword prompt_length : {1U, 4U, 8U}) {
@@ -774,11 +800,13 @@ TEST(CachedAttention, LeavesItsFieldsAndArguments) {
   expect_unchanged(before, projections_of(attention), "prefill or decode");
 }
 
-// ------------------------------------------------------------------------------------------- bad input, 16.4 to 16.6
+// ----------------------------------------------------------------------------------------------------- bad input, 16.4
 
 TEST(CachedAttention, RejectsSizesThatMakeNoProjections) {
   expect_rejects_impossible_sizes([](uword embed_dim, uword num_heads) { CachedAttention(embed_dim, num_heads); });
 }
+
+// ----------------------------------------------------------------------------------------------------- bad input, 16.5
 
 TEST(CachedAttention, RejectsAPromptOfTheWrongShape) {
   CachedAttention attention(6, 3);
@@ -802,6 +830,8 @@ TEST(CachedAttention, RejectsLengthsThatDoNotFitThePrompt) {
   EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"3", "2"}), prefill(X, {5, 2, 1})) << about;
 }
 
+// ----------------------------------------------------------------------------------------------------- bad input, 16.6
+
 TEST(CachedAttention, RejectsATokenOfTheWrongShape) {
   CachedAttention attention(6, 3);
   const auto decode = [&](const arma::cube& x) { return [&attention, x] { attention.decode(x); }; };
@@ -817,6 +847,8 @@ TEST(CachedAttention, RejectsATokenOfTheWrongShape) {
   EXPECT_PRED_FORMAT1(RejectsArgument("x", {"1 x 6 x 3", "2"}), decode(zeros(1, 6, 3))) << about;
   EXPECT_PRED_FORMAT1(RejectsArgument("x", {"1 x 6 x 1", "2"}), decode(zeros(1, 6, 1))) << about;
 }
+
+// ----------------------------------------------------------------------------------------------------- bad input, 16.5
 
 TEST(CachedAttention, IsUnchangedByARejectedPrefill) {
   const GoldenCase golden = load_golden("equal_lengths");
@@ -837,6 +869,8 @@ TEST(CachedAttention, IsUnchangedByARejectedPrefill) {
   EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")))
       << note("prefill was called with bad input before; it must leave the cache as it was");
 }
+
+// ----------------------------------------------------------------------------------------------------- bad input, 16.6
 
 TEST(CachedAttention, IsUnchangedByARejectedDecode) {
   const GoldenCase golden = load_golden("equal_lengths");
