@@ -909,7 +909,7 @@ TEST(NnMultiheadAttention, PassesOnANaN) {
                        note("query 2 of sequence 0 holds NaN: its row is NaN, and no other row"));
 }
 
-// ------------------------------------------------------------------------------------------------ bad input
+// ----------------------------------------------------------------------------------------------------- bad input, 11.5
 
 TEST(NnMultiheadAttention, RejectsInputsOfTheWrongShape) {
   MultiheadAttention layer = new_layer(12, 3, true, 8, 10);

@@ -207,7 +207,7 @@ TEST(MultiHeadAttentionInterview, AcceptsExtremeScores) {
   EXPECT_THAT(attention->forward(golden.cube("X"), golden.mask("mask")), Matches(golden.expected("output")));
 }
 
-// ------------------------------------------------------------------------------------------------ bad input
+// ----------------------------------------------------------------------------------------------------- bad input, 12.1
 
 TEST(MultiHeadAttentionInterview, RejectsImpossibleSizes) {
   expect_rejects_impossible_sizes(
@@ -220,6 +220,8 @@ TEST(MultiHeadAttentionInterview, RejectsImpossibleSizes) {
 TEST(MultiHeadAttentionInterview, RejectsAnImpossibleProbability) {
   expect_rejects_impossible_probabilities([](double p) { make_attention({6, 3}, p); });
 }
+
+// ----------------------------------------------------------------------------------------------------- bad input, 12.2
 
 TEST(MultiHeadAttentionInterview, RejectsAnInputOfTheWrongShape) { expect_rejects_inputs(*make_attention({6, 3}), 6); }
 

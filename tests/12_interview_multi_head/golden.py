@@ -62,5 +62,5 @@ def cases():
         "causal": random_case(123, causal_mask(5)[None, None]),
         "dropout": random_case(124, padding([3, 1], 4), p=0.4),
         "nobody": random_case(125, padding([3, 0], 4)),
-        "far_from_zero": random_case(126, padding([4, 3], 4), spread=200.0).without("weights"),
+        "far_from_zero": random_case(126, padding([3, 2], 4), spread=200.0).without("weights"),
     }

@@ -154,10 +154,11 @@ std::string first_append_error(KVCache& cache, const arma::cube& K) {
   } catch (const std::invalid_argument&) {
     throw;
   } catch (const std::logic_error& error) {
+    const bool no_sizes_yet = cache.lengths().is_empty() || cache.keys().n_slices != K.n_slices;
     return line("threw", error.what()) +
-           note(
-               "a new cache has no sizes yet: does the first append give lengths_ B zeros, and keys_ and values_ the "
-               "sizes 0, D and H·B?");
+           (no_sizes_yet ? note("a new cache has no sizes yet: does the first append give lengths_ B zeros, and keys_ "
+                                "and values_ the sizes 0, D and H·B?")
+                         : "");
   }
   return {};
 }
@@ -178,7 +179,7 @@ void expect_cache_unchanged(const KVCache& cache, const KVCache& before, const s
   ASSERT_HOLDS(same, "a rejected " + call + " changed the cache: " + what) << note(advice);
 }
 
-// ------------------------------------------------------------------------------------- the cache, 16.1, 16.2 and 16.3
+// --------------------------------------------------------------------------------------------------- a new cache, 16.1
 
 TEST(KvCache, BeginsAsAnEmptyKVCache) {
   const KVCache cache(3);
@@ -187,6 +188,8 @@ TEST(KvCache, BeginsAsAnEmptyKVCache) {
   EXPECT_HOLDS(cache.lengths().is_empty() && cache.batch_size() == 0 && cache.capacity() == 0,
                "a new cache has sequences or room already; the first append decides both");
 }
+
+// -------------------------------------------------------------------------------------------------------- append, 16.3
 
 TEST(KvCache, AppendsToEveryHeadOfEverySequence) {
   KVCache cache(3);
@@ -198,15 +201,24 @@ TEST(KvCache, AppendsToEveryHeadOfEverySequence) {
   EXPECT_THAT(cache.values(), HasShape({{"capacity", cache.capacity()}, {"D", 4}, {"H·B", 6}}));
 }
 
+// -------------------------------------------------------------------------------------------------------- length, 16.1
+
 TEST(KvCache, GivesTheLengthOfEachSequence) {
   KVCache cache(3);
   cache.append(normal(5, 4, 6), normal(5, 4, 6), {5, 2});
+  cache.append(normal(1, 4, 6), normal(1, 4, 6));
   for (uword b = 0; b < cache.batch_size(); ++b) {
-    EXPECT_HOLDS(cache.length(b) == cache.lengths()(b), "length(" + std::to_string(b) + ") is " +
-                                                            std::to_string(cache.length(b)) + ", but lengths() holds " +
-                                                            list(cache.lengths()));
+    const uword length = cache.length(b);
+    const std::string likely = length == cache.lengths().max() ? likely_mistake("length_is_longest")
+                               : length == cache.capacity()    ? likely_mistake("length_is_capacity")
+                                                               : "";
+    EXPECT_HOLDS(length == cache.lengths()(b), "length(" + std::to_string(b) + ") is " + std::to_string(length) +
+                                                   ", but lengths() holds " + list(cache.lengths()))
+        << likely;
   }
 }
+
+// ---------------------------------------------------------------------------------------------------------- room, 16.2
 
 TEST(KvCache, KeepsTheOldRowsWhenItMakesRoom) {
   KVCache cache(3);
@@ -216,10 +228,14 @@ TEST(KvCache, KeepsTheOldRowsWhenItMakesRoom) {
   const auto lost = [](const arma::cube& old, const arma::cube& kept) {
     return holds_numbers(old) && !holds_numbers(first_rows(kept, old.n_rows));
   };
-  EXPECT_HOLDS(!(lost(before.keys(), cache.keys()) || lost(before.values(), cache.values())),
-               "the first five rows hold zeros only, after seven more rows were appended")
-      << likely_mistake("growth_forgets");
+  const bool keys_lost = lost(before.keys(), cache.keys()), values_lost = lost(before.values(), cache.values());
+  EXPECT_HOLDS(!(keys_lost || values_lost), "the first five rows hold zeros only, after seven more rows were appended")
+      << likely_mistake(!values_lost ? "growth_forgets_keys"
+                        : !keys_lost ? "growth_forgets_values"
+                                     : "growth_forgets");
 }
+
+// -------------------------------------------------------------------------------------------------------- append, 16.3
 
 TEST(KvCache, CountsTheTokensThatItAppends) {
   KVCache cache(3);
@@ -317,6 +333,8 @@ uword room_asked_for(uword T) {
   return asked / (2 * D * H * B * sizeof(double));
 }
 
+// ---------------------------------------------------------------------------------------------------------- room, 16.2
+
 TEST(KvCache, MakesRoomSoThatTokensAreSeldomCopied) {
   // Doubling asks for 1 + 2 + 4 + ... < 4 T.
   const uword T = 4000, allowed = 6 * T, asked = room_asked_for(T);
@@ -354,6 +372,8 @@ TEST(KvCache, AtLeastDoublesItsCapacityWhenFull) {
   EXPECT_HOLDS(least >= 2, "when the cache was full, its capacity grew " + about + ": less than twice as much")
       << (by_a_factor ? likely_mistake("grown_by_less_than_two") : "");
 }
+
+// -------------------------------------------------------------------------------------------------------- append, 16.3
 
 TEST(KvCache, AppendsWithoutSpaceForPadding) {
   KVCache cache(3);
@@ -394,6 +414,8 @@ TEST(KvCache, IsIndependentOfItsCopy) {
   EXPECT_THAT(first_rows(cache.keys(), 5), IsNear(K, cache_axes)) << note("a copy of the cache took in a token");
 }
 
+// ----------------------------------------------------------------------------------------------------- bad input, 16.1
+
 TEST(KvCache, RejectsZeroHeads) {
   EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { KVCache(0); });
 }
@@ -405,6 +427,8 @@ TEST(KvCache, RejectsASequenceThatDoesNotExist) {
   EXPECT_PRED_FORMAT1(RejectsArgument("b", {"2"}), [&] { cache.length(2); });
   EXPECT_PRED_FORMAT1(RejectsArgument("b", {"7", "2"}), [&] { cache.length(7); });
 }
+
+// ----------------------------------------------------------------------------------------------------- bad input, 16.3
 
 TEST(KvCache, RejectsKeysOfTheWrongShape) {
   KVCache cache(3);
@@ -491,7 +515,7 @@ TEST(CachedAttention, DrawsEachProjectionAnew) {
   expect_draws_each_projection_anew(projections_of(CachedAttention(50, 2)));
 }
 
-// -------------------------------------------------------------------------------------- prefill and decode, 16.5, 16.6
+// ------------------------------------------------------------------------------------------------------- prefill, 16.5
 
 TEST(CachedAttention, PrefillGivesOneRowForEachToken) {
   CachedAttention attention(6, 3);
@@ -502,9 +526,12 @@ TEST(CachedAttention, PrefillGivesOneRowForEachToken) {
 TEST(CachedAttention, PrefillKeepsTheLengthOfEachPrompt) {
   CachedAttention attention(6, 3);
   attention.prefill(normal(5, 6, 2), {2, 4});
+  const arma::cube& keys = attention.cache().keys();  // sequence 0 has slices 0 to 2
+  const bool holds_padding =
+      keys.n_rows > 2 && keys.n_slices > 2 && holds_numbers(keys.subcube(2, 0, 0, keys.n_rows - 1, keys.n_cols - 1, 2));
   ASSERT_HOLDS(attention.cache().lengths().n_elem == 2 && attention.cache().length(0) != 5,
                "lengths() holds " + list(attention.cache().lengths()) + ", want 2, 4")
-      << likely_mistake("padding_cached");
+      << likely_mistake(holds_padding ? "padding_cached" : "lengths_grow_by_L");
   expect_lengths(attention.cache(), {2, 4});
 }
 
@@ -516,6 +543,8 @@ TEST(CachedAttention, PrefillKeepsTheKeysAndValuesOfThePrompt) {
   expect_lengths(attention.cache(), {5, 5});
   expect_keys_and_values(attention, 3, prompt, note("a prompt of five tokens was read"));
 }
+
+// -------------------------------------------------------------------------------------------------------- decode, 16.6
 
 TEST(CachedAttention, DecodeGivesOneRowForEachNewToken) {
   CachedAttention attention(6, 3);
@@ -541,6 +570,8 @@ TEST(CachedAttention, GivesTheExampleWorkedByHand) {
   EXPECT_THAT(attention.decode(token), Matches(golden.expected("decoded"))) << note("this is decode");
 }
 
+// ------------------------------------------------------------------------------------------------------- prefill, 16.5
+
 TEST(CachedAttention, PrefillsAsPyTorchDoes) {
   const GoldenCase golden = load_golden("equal_lengths");
   CachedAttention attention = layer_from(golden, 3);
@@ -557,6 +588,8 @@ TEST(CachedAttention, PrefillsAsPyTorchDoesWhereEveryPromptIsPadded) {
   EXPECT_THAT(tokens, Matches(golden.expected("tokens")))
       << note("the first 4 rows of prefill: two prompts of 4 tokens, padded to 7 rows");
 }
+
+// -------------------------------------------------------------------------------------------------------- decode, 16.6
 
 TEST(CachedAttention, DecodeKeepsTheKeysAndValuesOfNewTokens) {
   const GoldenCase golden = load_golden("equal_lengths");
@@ -596,6 +629,8 @@ TEST(CachedAttention, DecodesFromNothingAsPyTorchDoes) {
       << note("there was no prefill: the first token attends to itself only");
 }
 
+// ------------------------------------------------------------------------------------------------------- prefill, 16.5
+
 TEST(CachedAttention, PrefillForgetsTheOldPrompt) {
   const GoldenCase golden = load_golden("equal_lengths");
   CachedAttention attention = layer_from(golden, 3);
@@ -608,6 +643,8 @@ TEST(CachedAttention, PrefillForgetsTheOldPrompt) {
   attention.prefill(normal(2, 12, 5), {1, 2, 0, 2, 1});
   expect_lengths(attention.cache(), {1, 2, 0, 2, 1}, note("then a prompt of five sequences, where there were two"));
 }
+
+// ------------------------------------------------------------------------------------------ decode after prefill, 16.6
 
 TEST(CachedAttention, EqualsTheCausalForwardOfLesson07) {
   for (const uword prompt_length : {1U, 4U, 8U}) {
@@ -763,11 +800,13 @@ TEST(CachedAttention, LeavesItsFieldsAndArguments) {
   expect_unchanged(before, projections_of(attention), "prefill or decode");
 }
 
-// ------------------------------------------------------------------------------------------- bad input, 16.4 to 16.6
+// ----------------------------------------------------------------------------------------------------- bad input, 16.4
 
 TEST(CachedAttention, RejectsSizesThatMakeNoProjections) {
   expect_rejects_impossible_sizes([](uword embed_dim, uword num_heads) { CachedAttention(embed_dim, num_heads); });
 }
+
+// ----------------------------------------------------------------------------------------------------- bad input, 16.5
 
 TEST(CachedAttention, RejectsAPromptOfTheWrongShape) {
   CachedAttention attention(6, 3);
@@ -791,6 +830,8 @@ TEST(CachedAttention, RejectsLengthsThatDoNotFitThePrompt) {
   EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"3", "2"}), prefill(X, {5, 2, 1})) << about;
 }
 
+// ----------------------------------------------------------------------------------------------------- bad input, 16.6
+
 TEST(CachedAttention, RejectsATokenOfTheWrongShape) {
   CachedAttention attention(6, 3);
   const auto decode = [&](const arma::cube& x) { return [&attention, x] { attention.decode(x); }; };
@@ -806,6 +847,8 @@ TEST(CachedAttention, RejectsATokenOfTheWrongShape) {
   EXPECT_PRED_FORMAT1(RejectsArgument("x", {"1 x 6 x 3", "2"}), decode(zeros(1, 6, 3))) << about;
   EXPECT_PRED_FORMAT1(RejectsArgument("x", {"1 x 6 x 1", "2"}), decode(zeros(1, 6, 1))) << about;
 }
+
+// ----------------------------------------------------------------------------------------------------- bad input, 16.5
 
 TEST(CachedAttention, IsUnchangedByARejectedPrefill) {
   const GoldenCase golden = load_golden("equal_lengths");
@@ -826,6 +869,8 @@ TEST(CachedAttention, IsUnchangedByARejectedPrefill) {
   EXPECT_THAT(decode_all(attention, tokens), Matches(golden.expected("decoded")))
       << note("prefill was called with bad input before; it must leave the cache as it was");
 }
+
+// ----------------------------------------------------------------------------------------------------- bad input, 16.6
 
 TEST(CachedAttention, IsUnchangedByARejectedDecode) {
   const GoldenCase golden = load_golden("equal_lengths");
@@ -864,7 +909,7 @@ std::string of(const std::string& function, const DecodeSizes& sizes) {
          " bytes per number";
 }
 
-const DecodeSizes small = {6, 10, 3, 8};
+const DecodeSizes small = {6, 10, 3, 5};
 
 TEST(DecodeCost, CountsTheFlopsByHand) {
   expect_count(of("decode_flops", small), decode_flops(small), 3 * (8 * 36 + 4 * 60),
@@ -873,31 +918,48 @@ TEST(DecodeCost, CountsTheFlopsByHand) {
                 {3 * 8 * 36, likely_mistake("flops_without_the_cache")},
                 {3 * (8 * 36 + 2 * 60), likely_mistake("scores_or_mixing_forgotten")},
                 {3 * 4 * 60, likely_mistake("flops_without_projections")},
-                {3 * 10 * (8 * 36 + 4 * 60), likely_mistake("flops_of_all_tokens")}});
+                {3 * 10 * (8 * 36 + 4 * 60), likely_mistake("flops_of_all_tokens")},
+                {3 * (6 * 36 + 4 * 60), likely_mistake("three_projections_counted")},
+                {3 * (2 * 36 + 4 * 60), likely_mistake("one_projection_counted")},
+                {3 * (8 * 36 + 4 * 10 * 60), likely_mistake("flops_square_length")},
+                {8 * 36 + 3 * 4 * 60, likely_mistake("flops_projections_of_one_sequence")},
+                {3 * 8 * 36 + 4 * 60, likely_mistake("flops_mixing_of_one_sequence")}});
 }
 
 TEST(DecodeCost, CountsTheBytesOfTheCacheByHand) {
-  expect_count(of("cache_bytes", small), cache_bytes(small), 2 * 3 * 10 * 6 * 8,
-               {{3 * 10 * 6 * 8, likely_mistake("keys_or_values_forgotten")},
-                {2 * 10 * 6 * 8, likely_mistake("cache_of_one_sequence")},
-                {2 * 3 * 10 * 6, likely_mistake("numbers_for_bytes")}});
+  expect_count(of("cache_bytes", small), cache_bytes(small), 2 * 3 * 10 * 6 * 5,
+               {{3 * 10 * 6 * 5, likely_mistake("keys_or_values_forgotten")},
+                {2 * 10 * 6 * 5, likely_mistake("cache_of_one_sequence")},
+                {2 * 3 * 10 * 6, likely_mistake("numbers_for_bytes")},
+                {2 * 3 * 10 * 6 * 4, likely_mistake("bytes_fixed_at_four")},
+                {2 * 3 * 6 * 5, likely_mistake("cache_without_length")},
+                {2 * 3 * 10 * 5, likely_mistake("cache_without_width")}});
 }
 
 TEST(DecodeCost, CountsTheBytesThatAreReadByHand) {
-  const uword cache = 2 * 3 * 10 * 6 * 8, weights = 4 * 36 * 8;
+  const uword cache = 2 * 3 * 10 * 6 * 5, weights = 4 * 36 * 5;
   expect_count(of("decode_bytes", small), decode_bytes(small), cache + weights,
                {{cache + 3 * weights, likely_mistake("weights_read_for_each_sequence")},
                 {cache + 4 * 36, likely_mistake("weights_without_bytes")},
                 {cache, likely_mistake("weights_not_read")},
-                {weights, likely_mistake("cache_not_read")}});
+                {weights, likely_mistake("cache_not_read")},
+                {cache + 3 * 36 * 5, likely_mistake("three_weights_read")},
+                {cache + 36 * 5, likely_mistake("one_weight_read")},
+                {cache + 4 * 6 * 5, likely_mistake("weights_one_dimensional")}});
 }
 
 TEST(DecodeCost, DividesFlopsByBytes) {
-  const double wanted = 3.0 * (8 * 36 + 4 * 60) / (2 * 3 * 10 * 6 * 8 + 4 * 36 * 8);
-  EXPECT_HOLDS(std::abs(arithmetic_intensity(small) - wanted) < 1e-12, of("arithmetic_intensity", small) + " is " +
-                                                                           std::to_string(arithmetic_intensity(small)) +
-                                                                           ", want " + std::to_string(wanted))
-      << (arithmetic_intensity(small) == std::floor(wanted) ? likely_mistake("integer_division") : "");
+  const double flops = 3 * (8 * 36 + 4 * 60), cache = 2 * 3 * 10 * 6 * 5, weights = 4 * 36 * 5,
+               wanted = flops / (cache + weights);
+  const double got = arithmetic_intensity(small);
+  const auto is = [&](double number) { return std::abs(got - number) < 1e-12; };
+  const bool bytes_are_right = static_cast<double>(decode_bytes(small)) == cache + weights;
+  EXPECT_HOLDS(is(wanted),
+               of("arithmetic_intensity", small) + " is " + std::to_string(got) + ", want " + std::to_string(wanted))
+      << (got == std::floor(wanted)              ? likely_mistake("integer_division")
+          : bytes_are_right && is(1 / wanted)    ? likely_mistake("intensity_inverted")
+          : bytes_are_right && is(flops / cache) ? likely_mistake("intensity_of_cache_only")
+                                                 : "");
 }
 
 TEST(DecodeCost, DividesLargeNumbersInDoublePrecision) {

@@ -437,19 +437,19 @@ TEST(AddKeyBlock, PassesOnANaN) {
   EXPECT_HOLDS(
       nans(seen.output.row(2)) == 5 && nans(seen.output) == 5 && std::isnan(seen.sum(2)) && nans(seen.sum) == 1,
       "query 2 holds a NaN: its output and its sum must be NaN, and no other's")
-      << (nans(seen.sum) == 0 ? likely_mistake("nan_hidden") : "");
+      << (seen.sum(0) != 0 && nans(seen.sum) == 0 ? likely_mistake("nan_hidden") : "");
   Q(2, 1) = 1;
   K(3, 1) = nan;
   seen = taken_in();
   EXPECT_HOLDS(nans(seen.output) == 20 && nans(seen.sum) == 4,
                "key 3 holds a NaN, and all queries see it: output and sum must be NaN")
-      << (nans(seen.sum) == 0 ? likely_mistake("nan_hidden") : "");
+      << (seen.sum(0) != 0 && nans(seen.sum) == 0 ? likely_mistake("nan_hidden") : "");
   K(3, 1) = 1;
   V(3, 2) = nan;
   seen = taken_in();
   EXPECT_HOLDS(nans(seen.output.col(2)) == 4 && nans(seen.output) == 4 && nans(seen.sum) == 0,
                "value 3 holds a NaN in col 2, and all queries see it: col 2 of output must be NaN, and no other")
-      << (nans(seen.output) == 0 ? likely_mistake("nan_hidden") : "");
+      << (seen.output(0, 0) != 0 && nans(seen.output) == 0 ? likely_mistake("nan_hidden") : "");
 }
 
 TEST(AddKeyBlock, LeavesItsArguments) {
@@ -907,11 +907,12 @@ TEST(FlashAttention, HoldsTilesOfTheGivenSize) {
     const arma::fcube Q = normal(L, D, 1), K = normal(S, D, 1), V = normal(S, Dv, 1);
     return peak_bytes([&] { flash_attention(Q, K, V, blocks_of(query_block, key_block)); });
   };
-  const auto expect_less = [](std::size_t small, std::size_t large, const std::string& what) {
+  const bool computes = !flash_attention(normal(5, 4, 2), normal(7, 4, 2), normal(7, 3, 2)).output.is_zero();
+  const auto expect_less = [&](std::size_t small, std::size_t large, const std::string& what) {
     EXPECT_TRUE(small <= large / 2) << line("memory", bytes_text(small) + " were held at one time, want at most " +
                                                           bytes_text(large / 2))
                                     << note(what + ", and " + bytes_text(large) + " with 128")
-                                    << (small > large / 10 * 9 ? likely_mistake("blocks_ignored") : "");
+                                    << (computes && small > large / 10 * 9 ? likely_mistake("blocks_ignored") : "");
   };
   // Rows of D = 64 numbers: the copied tiles of Q, K and V are large, whatever is done with the scores.
   expect_less(held(8, 256, 64, 64, 8, 8), held(8, 256, 64, 64, 8, 128),
