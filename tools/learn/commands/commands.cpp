@@ -154,6 +154,7 @@ int overview(Course& course) {
 int list(const Course& course, bool in_json) {
   if (!in_json) {
     course.print(curriculum_lines(course));
+    course.print("\n" + time_left_text(course));
     return exit_passed;
   }
   json lessons = json::array();
@@ -163,6 +164,7 @@ int list(const Course& course, bool in_json) {
     lessons.push_back({{"lesson", lesson.name},
                        {"number", lesson.number()},
                        {"subject", lesson.subject()},
+                       {"minutes", lesson.study().minutes},
                        {"state", id_of(standing(course.store.state(), lesson))},
                        {"current", lesson.name == current.name},
                        {"first_passed", record.first_passed},
