@@ -51,6 +51,48 @@ TEST(Schedule, LowersTheEasinessForGradeThree) {
   EXPECT_DOUBLE_EQ(easiness_after({3, 3, 3}), 2.08);
 }
 
+// --------------------------------------------------------------------------------------- answers before they are due
+
+Card due_in_ten_days() {
+  Card card{3, 2.5, 15, 0};
+  card.due = parse_day("2026-12-01");
+  return card;
+}
+
+const Day early = parse_day("2026-11-21");
+
+TEST(EarlyAnswers, ChangeNothingWhenTheyAreRight) {
+  const Card before = due_in_ten_days();
+  for (const int grade : {3, 4, 5}) {
+    const Card after = answered(before, grade, early);
+    EXPECT_EQ(after.due, before.due) << grade;
+    EXPECT_EQ(after.interval, before.interval) << grade;
+    EXPECT_EQ(after.repetitions, before.repetitions) << grade;
+    EXPECT_EQ(after.easiness, before.easiness) << grade;
+  }
+}
+
+TEST(EarlyAnswers, BringTheCardBackTomorrowWhenTheyAreWrong) {
+  for (const int grade : {0, 1, 2}) {
+    const Card after = answered(due_in_ten_days(), grade, early);
+    EXPECT_EQ(after.due, early + 1) << grade;
+    EXPECT_EQ(after.repetitions, 0) << grade;
+  }
+}
+
+TEST(EarlyAnswers, AreNoneForACardThatIsDueOrWasNeverAsked) {
+  const Card due = due_in_ten_days();
+  EXPECT_EQ(answered(due, 4, due.due).interval, 38);
+  EXPECT_EQ(answered(Card{}, 4, early).due, early + 1);
+}
+
+TEST(IsWeak, SaysWhetherACardFailedLastOrIsHard) {
+  EXPECT_FALSE(is_weak({})) << "it was never asked";
+  EXPECT_FALSE(is_weak(reviewed({}, 4, early)));
+  EXPECT_TRUE(is_weak(reviewed({}, 3, early)));
+  EXPECT_TRUE(is_weak(reviewed(due_in_ten_days(), 1, early)));
+}
+
 TEST(Schedule, NeverLetsTheEasinessBelowOnePointThree) {
   // 2.5 - 9 · 0.14 = 1.24
   EXPECT_DOUBLE_EQ(easiness_after({3, 3, 3, 3, 3, 3, 3, 3}), 1.38);

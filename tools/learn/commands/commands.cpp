@@ -11,6 +11,7 @@
 #include "learn/machine/checking.hpp"
 #include "learn/machine/speed_test.hpp"
 #include "learn/memory/answers.hpp"
+#include "learn/memory/deck.hpp"
 #include "learn/memory/history.hpp"
 #include "learn/memory/record.hpp"
 #include "lesson/text.hpp"
@@ -305,6 +306,7 @@ int stats(const Course& course) {
   course.print("checks      " + counted(checks, "time") + " judged");
   course.print("days        " + counted(days_in_a_row(state.days, today()), "day") + " in a row, " +
                counted(static_cast<int>(state.days.size()), "day") + " in all");
+  course.print("review      " + due_text(course));
   print_interviews(course);
   print_mistakes(course);
   return exit_passed;
