@@ -12,6 +12,7 @@
 #include "judge/process.hpp"
 #include "learn/commands/commands.hpp"
 #include "learn/commands/doctor/doctor.hpp"
+#include "learn/commands/plan.hpp"
 #include "learn/screens/screens.hpp"
 
 namespace {
@@ -34,6 +35,8 @@ struct Arguments {
   bool all = false;
   bool weak = false;
   std::optional<double> minutes;
+  std::string until;
+  std::optional<double> hours;
   std::vector<std::string> for_demo;
 };
 
@@ -107,6 +110,11 @@ class Commands {
     interview->add_flag("--random", given_.random, "a lesson by chance, of those that you passed")->excludes(named);
     interview->add_option("--minutes", given_.minutes, "how long")->check(CLI::Range(0.05, 600.0));
     add_review();
+    CLI::App* plan = add("plan", "what to learn before an interview, day by day, the most asked first",
+                         [this](Course& c) { return learn::plan(c, given_.until, given_.hours); });
+    plan->add_option("--until", given_.until, "the interview: tomorrow, Thursday, 2026-12-03")->required();
+    plan->add_option("--hours", given_.hours, "to learn in all, until then; without it, two per day")
+        ->check(CLI::Range(0.25, 400.0));
     add("stats", "passed, attempts, best times, and your most frequent mistakes", [](Course& c) { return stats(c); });
   }
 

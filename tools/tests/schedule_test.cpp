@@ -93,6 +93,28 @@ TEST(IsWeak, SaysWhetherACardFailedLastOrIsHard) {
   EXPECT_TRUE(is_weak(reviewed(due_in_ten_days(), 1, early)));
 }
 
+// ---------------------------------------------------------------------------------------------- the name of a day
+
+TEST(NamedDay, IsTheNextOneOfThatName) {
+  const Day saturday = parse_day("2026-11-21");
+  EXPECT_EQ(named_day("today", saturday), saturday);
+  EXPECT_EQ(named_day("Tomorrow", saturday), saturday + 1);
+  EXPECT_EQ(named_day("Thursday", saturday), parse_day("2026-11-26"));
+  EXPECT_EQ(named_day("thu", saturday), parse_day("2026-11-26"));
+  EXPECT_EQ(named_day("sunday", saturday), saturday + 1);
+  EXPECT_EQ(named_day("Saturday", saturday), saturday + 7) << "not today";
+  EXPECT_EQ(named_day("2026-12-03", saturday), parse_day("2026-12-03"));
+  EXPECT_EQ(weekday_text(saturday), "Sat");
+}
+
+TEST(NamedDay, IsNamedWhenThereIsNone) {
+  for (const char* name : {"", "t", "th", "Thursdays", "someday", "2026-02-30"}) {
+    EXPECT_THAT([&] { named_day(name, 0); },
+                ThrowsMessage<std::invalid_argument>(HasSubstr("write one like Thursday, tomorrow or 2026-12-03")))
+        << name;
+  }
+}
+
 TEST(Schedule, NeverLetsTheEasinessBelowOnePointThree) {
   // 2.5 - 9 · 0.14 = 1.24
   EXPECT_DOUBLE_EQ(easiness_after({3, 3, 3, 3, 3, 3, 3, 3}), 1.38);
