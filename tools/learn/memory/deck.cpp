@@ -41,9 +41,7 @@ std::vector<Item> due_items(const Course& course) {
   return items;
 }
 
-bool has_passed(const State& state, const Lesson& lesson) {
-  return !state.record_of(lesson.name).first_passed.empty();
-}
+bool has_passed(const State& state, const Lesson& lesson) { return !state.record_of(lesson.name).first_passed.empty(); }
 
 bool is_weak_item(const State& state, const Item& item) {
   const auto card = state.cards.find(item.card);
@@ -55,10 +53,11 @@ bool is_weak_item(const State& state, const Item& item) {
 
 std::vector<Item> items_of(const Course& course, const Choice& choice) {
   if (choice.is_due_only()) return due_items(course);
-  if (!choice.lesson.empty()) return all_items(lesson::find_lesson(course.root, choice.lesson));
   const State& state = course.store.state();
-  std::vector<Item> items = all_items(course);
+  const bool one = !choice.lesson.empty();
+  std::vector<Item> items = one ? all_items(lesson::find_lesson(course.root, choice.lesson)) : all_items(course);
   const auto left_out = [&](const Item& item) {
+    if (one) return false;
     return choice.weak ? !is_weak_item(state, item) : !item.question && !has_passed(state, item.lesson);
   };
   items.erase(std::remove_if(items.begin(), items.end(), left_out), items.end());

@@ -27,8 +27,8 @@ struct Choice {
   bool is_due_only() const { return lesson.empty() && !all && !weak; }
 };
 
-/// The items of a choice in the order in which they are asked: questions before lessons (those take longer). Without
-/// a due date, lessons that passed come first, then what is asked most often. Cards of lessons and questions that are
+/// The items of a choice in the order in which they are asked: questions before lessons (those take longer). Due
+/// or not, lessons that passed come first, and there what is asked most often. Cards of lessons and questions that are
 /// no longer part of the course are left out.
 /// @throws std::invalid_argument when there is no such lesson.
 std::vector<Item> items_of(const Course& course, const Choice& choice);
