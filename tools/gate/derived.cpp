@@ -43,6 +43,14 @@ std::string note_of(const Lesson& lesson, const std::string& name, const std::st
   throw std::runtime_error("lessons/" + lesson.name + "/README.md needs a line like " + beginning + example + end);
 }
 
+/// The minutes that studying a lesson takes.
+int minutes_of(const Lesson& lesson) {
+  const int minutes = lesson.study().minutes;
+  if (minutes > 0) return minutes;
+  throw std::runtime_error("lessons/" + lesson.name +
+                           "/README.md needs a line like <!-- study: 75 minutes | often asked | after 00, 01 -->");
+}
+
 std::string joined(const std::vector<std::string>& lines, const std::string& separator) {
   std::string text;
   for (const auto& line : lines) text += (text.empty() ? "" : separator) + line;
@@ -75,12 +83,17 @@ Derived presets(const std::vector<Lesson>& lessons) {
 }
 
 Derived curriculum(const fs::path& root, const std::vector<Lesson>& lessons) {
-  std::string table = "| lesson | you write | the heart of it |\n|---|---|---|\n";
+  std::string table = "| lesson | you write | the heart of it | minutes |\n|---|---|---|---|\n";
+  int all = 0;
   for (const auto& lesson : lessons) {
+    const int minutes = minutes_of(lesson);
     table += "| [" + lesson.title() + "](lessons/" + lesson.name + "/README.md) | " +
-             note_of(lesson, "curriculum", "`what_you_write` | the heart of it") + " |\n";
+             note_of(lesson, "curriculum", "`what_you_write` | the heart of it") + " | " + std::to_string(minutes) +
+             " |\n";
+    all += minutes;
   }
-  return with_part(root, "README.md", "curriculum", table);
+  return with_part(root, "README.md", "curriculum",
+                   table + "\nTo read, write and debug: " + hours_text(all) + " in all.\n");
 }
 
 /// The topics of a chapter's questions, in their order.
@@ -91,7 +104,15 @@ std::vector<std::string> topics_of(const Lesson& lesson) {
   return topics;
 }
 
-/// The questions of all chapters, by topic. Topics stay in the order in which the page has them; new ones come last.
+/// A question as an item of a list, with what a senior interviewer expects as an item below it.
+std::string question_entry(const Lesson& lesson, const lesson::Question& question) {
+  std::string entry = "- [" + question.text + "](../lessons/" + lesson.name + "/README.md#interview-corner) (" +
+                      lesson.number() + ", " + word_of(question.asked) + " asked)\n";
+  if (!question.senior.empty()) entry += "  - " + joined(lines_of(question.senior), " ") + "\n";
+  return entry;
+}
+
+/// The questions of all chapters, by topic, and there by how often they are asked. Topics stay in the order in which the page has them; new ones come last.
 Derived questions(const fs::path& root, const std::vector<Lesson>& lessons) {
   const fs::path page = "docs/interview.md";
   const std::string heading = "## ";
@@ -99,7 +120,7 @@ Derived questions(const fs::path& root, const std::vector<Lesson>& lessons) {
   for (const auto& line : lines_of(read_file(root / page))) {
     if (line.rfind(heading, 0) == 0) topics.push_back(line.substr(heading.size()));
   }
-  std::map<std::string, std::string> by_topic;
+  std::map<std::string, std::map<lesson::Asked, std::string>> by_topic;
   for (const auto& lesson : lessons) {
     const auto asked = lesson.questions();
     const auto its_topics = topics_of(lesson);
@@ -110,14 +131,15 @@ Derived questions(const fs::path& root, const std::vector<Lesson>& lessons) {
                                " in its line <!-- topics: ... -->: one for each question, with \"; \" between them");
     }
     for (std::size_t i = 0; i < asked.size(); ++i) {
-      by_topic[its_topics[i]] += "- [" + asked[i].text + "](../lessons/" + lesson.name +
-                                 "/README.md#interview-corner) (" + lesson.number() + ")\n";
+      by_topic[its_topics[i]][asked[i].asked] += question_entry(lesson, asked[i]);
       if (std::find(topics.begin(), topics.end(), its_topics[i]) == topics.end()) topics.push_back(its_topics[i]);
     }
   }
   std::vector<std::string> sections;
   for (const auto& topic : topics) {
-    if (by_topic.count(topic) != 0) sections.push_back(heading + topic + "\n\n" + by_topic[topic]);
+    std::string entries;
+    for (const auto& [asked, some] : by_topic[topic]) entries += some;  // those that are asked most often first
+    if (!entries.empty()) sections.push_back(heading + topic + "\n\n" + entries);
   }
   return with_part(root, page, "questions", joined(sections, "\n"));
 }

@@ -245,6 +245,22 @@ void judge_brief(const Lesson& lesson, const lesson::InterviewBrief& brief, Prob
   }
 }
 
+/// interview.md says of each question how often it is asked, and what is expected, and of no other.
+void judge_remarks(const Lesson& lesson, const std::vector<lesson::Question>& questions, Problems& problems) {
+  auto remarks = lesson.remarks();
+  for (const auto& question : questions) {
+    if (question.senior.empty()) {
+      problems.push_back("interview.md says nothing of the question \"" + question.text +
+                         "\": below \"## What a senior interviewer expects\" write \"### \", the question, and a " +
+                         "paragraph like \"Often asked. ...\", or Sometimes, or Rarely");
+    }
+    remarks.erase(question.text);
+  }
+  for (const auto& [text, remark] : remarks) {
+    problems.push_back("interview.md has \"### " + text + "\", which the interview corner does not ask");
+  }
+}
+
 void judge_interview(const Lesson& lesson, Problems& problems) {
   try {
     judge_brief(lesson, lesson.interview(), problems);
@@ -256,6 +272,7 @@ void judge_interview(const Lesson& lesson, Problems& problems) {
     for (const auto& question : questions) {
       if (question.answer.empty()) problems.push_back("no answer to the question \"" + question.text + "\"");
     }
+    judge_remarks(lesson, questions, problems);
   } catch (const std::runtime_error& error) {
     problems.push_back(error.what());
   }

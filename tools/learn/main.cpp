@@ -12,6 +12,7 @@
 #include "judge/process.hpp"
 #include "learn/commands/commands.hpp"
 #include "learn/commands/doctor/doctor.hpp"
+#include "learn/commands/plan.hpp"
 #include "learn/screens/screens.hpp"
 
 namespace {
@@ -30,7 +31,12 @@ struct Arguments {
   std::size_t level = 1;
   bool restore = false;
   bool diff = false;
+  bool random = false;
+  bool all = false;
+  bool weak = false;
   std::optional<double> minutes;
+  std::string until;
+  std::optional<double> hours;
   std::vector<std::string> for_demo;
 };
 
@@ -97,13 +103,32 @@ class Commands {
 
   void add_practice() {
     CLI::App* interview = add("interview", "a lesson on a blank page, against the clock", [this](Course& c) {
-      return learn::interview(c, given_.lesson, given_.minutes, given_.plain);
+      return learn::interview(c, given_.random ? random_lesson(c) : given_.lesson, given_.minutes, given_.plain);
     });
-    lesson_of(interview, "its number, such as 05; without it, 05, then 12, then the least recent one");
+    CLI::Option* named =
+        lesson_of(interview, "its number, such as 05; without it, 05, then 12, then the least recent one");
+    interview->add_flag("--random", given_.random, "a lesson by chance, of those that you passed")->excludes(named);
     interview->add_option("--minutes", given_.minutes, "how long")->check(CLI::Range(0.05, 600.0));
-    add("review", "what is due today: questions to answer aloud, lessons to redo",
-        [this](Course& c) { return review(c, given_.plain); });
+    add_review();
+    CLI::App* plan = add("plan", "what to learn before an interview, day by day, the most asked first",
+                         [this](Course& c) { return learn::plan(c, given_.until, given_.hours); });
+    plan->add_option("--until", given_.until, "the interview: tomorrow, Thursday, 2026-12-03")->required();
+    plan->add_option("--hours", given_.hours, "to learn in all, until then; without it, two per day")
+        ->check(CLI::Range(0.25, 400.0));
     add("stats", "passed, attempts, best times, and your most frequent mistakes", [](Course& c) { return stats(c); });
+  }
+
+  void add_review() {
+    CLI::App* review =
+        add("review", "questions to answer aloud and lessons to redo: what is due today, or more", [this](Course& c) {
+          return learn::review(c, {given_.lesson, given_.all, given_.weak}, given_.plain);
+        });
+    CLI::Option* all =
+        review->add_flag("--all", given_.all, "every question, and the lessons that you passed; due or not");
+    CLI::Option* weak = review->add_flag("--weak", given_.weak, "what you failed last or found hard, due or not");
+    CLI::Option* lesson = review->add_option("--lesson", given_.lesson, "one lesson, such as 07, due or not");
+    all->excludes(weak)->excludes(lesson);
+    weak->excludes(lesson);
   }
 
   void add_care() {

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <regex>
 #include <sstream>
 #include <stdexcept>
 
@@ -47,7 +49,36 @@ Edit edit_from(const nlohmann::json& entry) {
   return {entry.at("id"), entry.at("file"), entry.at("find"), entry.at("replace"), entry.value("alone", false)};
 }
 
+/// Ends the interviewer's words in interview.md. Below it "### question" and "Often asked. What is expected."
+const std::string remarks_heading = "\n## What a senior interviewer expects\n";
+
+std::optional<Asked> asked_of(const std::string& word) {
+  for (const Asked asked : {Asked::often, Asked::sometimes, Asked::rarely}) {
+    if (word_of(asked) == word) return asked;
+  }
+  return {};
+}
+
+/// Sets how often a question is asked, and what is expected, from "Often asked. What is expected."
+/// @throws std::runtime_error when it does not begin like that.
+void parse_remark(const std::string& remark, Question& question) {
+  const std::string mark = " asked.";
+  const auto end = remark.find(mark);
+  std::string word = remark.substr(0, end);
+  if (!word.empty()) word[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(word[0])));
+  const auto asked = asked_of(word);
+  if (end == std::string::npos || !asked) {
+    throw std::runtime_error("below \"" + question.text + "\" expected \"Often asked. ...\", or Sometimes, or Rarely");
+  }
+  question.asked = *asked;
+  question.senior = trimmed(remark.substr(end + mark.size()));
+}
+
 }  // namespace
+
+std::string word_of(Asked asked) {
+  return asked == Asked::often ? "often" : asked == Asked::sometimes ? "sometimes" : "rarely";
+}
 
 std::string camel_case(const std::string& snake) {
   std::string camel;
@@ -218,20 +249,62 @@ std::vector<std::string> Lesson::goals() const {
   return goals;
 }
 
+Study Lesson::study() const {
+  static const std::regex form(
+      R"(<!-- study: (\d{1,4}) minutes \| (often|sometimes|rarely) asked(?: \| after ([\d, ]+))? -->)");
+  static const std::regex number_form(R"(\d+)");
+  const std::string chapter = read_file(chapter_file());
+  std::smatch found;
+  if (!std::regex_search(chapter, found, form)) return {};
+  Study study{std::stoi(found[1]), *asked_of(found[2]), {}};
+  const std::string after = found[3];
+  for (std::sregex_iterator number(after.begin(), after.end(), number_form), end; number != end; ++number) {
+    study.after.push_back(number->str());
+  }
+  return study;
+}
+
 std::vector<Question> Lesson::questions() const {
   const std::string opening = "<summary>";
   std::vector<Question> questions;
+  const auto known = remarks();
   std::string corner = section_of(read_file(chapter_file()), "Interview corner");
   try {
     for (auto at = corner.find(opening); at != std::string::npos; at = corner.find(opening)) {
       corner.erase(0, at + opening.size());
       const std::string text = take_until("</summary>", corner);
-      questions.push_back({text, take_until("</details>", corner)});
+      const auto remark = known.find(text);
+      questions.push_back(remark == known.end() ? Question{text, ""} : remark->second);
+      questions.back().answer = take_until("</details>", corner);
     }
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(chapter_file().string() + ": in the interview corner " + error.what());
   }
   return questions;
+}
+
+std::map<std::string, Question> Lesson::remarks() const {
+  const std::string heading = "### ";
+  if (!fs::exists(interview_file())) return {};
+  const std::string all = read_file(interview_file());
+  std::map<std::string, std::string> texts;
+  std::string* text = nullptr;
+  for (const auto& row : lines_of(all.substr(std::min(all.size(), all.find(remarks_heading))))) {
+    if (begins_with(row, heading)) {
+      text = &texts[trimmed(row.substr(heading.size()))];
+    } else if (text != nullptr) {
+      *text += row + "\n";
+    }
+  }
+  std::map<std::string, Question> remarks;
+  try {
+    for (const auto& [question, remark] : texts) {
+      parse_remark(trimmed(remark), remarks[question] = Question{question, ""});
+    }
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(interview_file().string() + ": " + error.what());
+  }
+  return remarks;
 }
 
 InterviewBrief Lesson::interview() const {
@@ -243,7 +316,7 @@ InterviewBrief Lesson::interview() const {
     throw std::runtime_error(interview_file().string() + ": the first line is \"" + heading +
                              "\", expected a heading like \"# 15 minutes\"");
   }
-  return {minutes, trimmed(all.substr(heading.size()))};
+  return {minutes, trimmed(all.substr(0, all.find(remarks_heading)).substr(heading.size()))};
 }
 
 Lesson lesson_of(const fs::path& file) {

@@ -44,10 +44,26 @@ struct Task {
   std::vector<std::string> levels;  ///< a question, the idea, almost the line
 };
 
-/// A question of a chapter's interview corner, with the answer that is folded away there.
+/// How often interviewers ask something: our estimate, to decide what to learn first.
+enum class Asked { often, sometimes, rarely };
+
+/// "often", "sometimes", "rarely".
+std::string word_of(Asked asked);
+
+/// A question of a chapter's interview corner, with the answer that is folded away there, and what interview.md says of
+/// it.
 struct Question {
   std::string text;
   std::string answer;
+  Asked asked = Asked::sometimes;
+  std::string senior = {};  ///< what a senior interviewer expects beyond the answer; empty when nothing is said
+};
+
+/// What studying a lesson takes, as the chapter says in `<!-- study: 75 minutes | often asked | after 00, 01 -->`.
+struct Study {
+  int minutes = 0;  ///< to read, write and debug; 0 when the chapter does not say it
+  Asked asked = Asked::sometimes;
+  std::vector<std::string> after;  ///< numbers of the lessons that are needed first
 };
 
 /// What an interviewer says who gives the lesson's task, from interview.md.
@@ -126,8 +142,15 @@ struct Lesson {
   /// @throws std::runtime_error naming the file when it cannot be read.
   std::vector<std::string> goals() const;
 
+  /// @throws std::runtime_error naming the file when it cannot be read.
+  Study study() const;
+
+  /// What interview.md says of each question, by its text; none when it says nothing of questions.
+  /// @throws std::runtime_error naming the file when it cannot be read or is not as it should be.
+  std::map<std::string, Question> remarks() const;
+
   /// The questions of the chapter's interview corner; none when it has no such section.
-  /// @throws std::runtime_error naming the file when it cannot be read, or when a question is not closed.
+  /// @throws std::runtime_error naming the file when it cannot be read, a question is not closed, or a remark is not as it should be.
   std::vector<Question> questions() const;
 
   /// @throws std::runtime_error naming the file when it cannot be read, or does not begin with its minutes.

@@ -260,6 +260,18 @@ std::string counted(int number, const std::string& thing) {
   return std::to_string(number) + " " + thing + (number == 1 ? "" : "s");
 }
 
+std::string right_aligned(int number, int columns) {
+  const std::string text = std::to_string(number);
+  return std::string(static_cast<std::size_t>(std::max(0, columns - columns_of(text))), ' ') + text;
+}
+
+std::string hours_text(int minutes) {
+  if (minutes < 60) return counted(minutes, "minute");
+  const int tenths = (minutes * 10 + 30) / 60;
+  const std::string fraction = tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10);
+  return std::to_string(tenths / 10) + fraction + (tenths == 10 ? " hour" : " hours");
+}
+
 std::string minutes_text(double minutes) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f minutes", minutes);

@@ -12,6 +12,9 @@ int columns_of(const std::string& text);
 /// The beginning that fits, with spaces behind it up to the width.
 std::string padded(const std::string& text, int columns);
 
+/// A number with spaces before it up to the width.
+std::string right_aligned(int number, int columns);
+
 /// The lines of a text, without their newlines.
 std::vector<std::string> lines_of(const std::string& text);
 
@@ -41,6 +44,9 @@ std::vector<std::string> side_by_side(const std::string& left, const std::string
 
 /// "12 minutes", "1 minute".
 std::string counted(int number, const std::string& thing);
+
+/// "45 minutes", "1 hour", "32.7 hours".
+std::string hours_text(int minutes);
 
 /// "12.4 minutes".
 std::string minutes_text(double minutes);

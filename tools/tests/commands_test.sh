@@ -64,6 +64,12 @@ holds "without a terminal doctor's words are not coloured" no_escapes
 lessons=$(find lessons -mindepth 1 -maxdepth 1 -type d | wc -l)
 expect 0 "0 of $lessons lessons passed" "0 times judged" "0 days in a row" -- learn stats
 expect 0 "There are no backups." -- learn backups
+expect 0 "  75 min  lesson 01 self_attention_v1" "./learn review --lesson 01" -- learn plan --until tomorrow --hours 2
+narrow() { ! grep -qE '.{61}' "$output"; }
+holds "a plan fits 60 columns" narrow
+expect 2 "is over; name a day from today on" -- learn plan --until 2020-01-01
+expect 2 "is not a day; write one like Thursday, tomorrow or 2026-12-03" -- learn plan --until someday
+expect 0 "hours left" -- learn list
 expect 0 "Hints for 00 warm_up, level 1 of 3" "00.1" -- learn hint
 expect 0 "01 self_attention_v1: " "write  $lesson" -- learn next
 expect 0 "now  01 self_attention_v1" -- learn list
@@ -82,7 +88,7 @@ expect 1 "FAILED 01 self_attention_v1 · " "!✗" -- learn check 01 --plain
 expect 1 "FAILED 01 self_attention_v1 · " "!✗" -- env NO_COLOR=1 "$tool" --root "$copy" check 01
 expect 1 "FAILED 01 self_attention_v1 - " -- env LC_ALL=C "$tool" --root "$copy" check 01
 holds "with LC_ALL=C all is ASCII" only_ascii
-for command in "list" "hint 01" "stats" "solution 01 --diff" "--help" "review"; do
+for command in "list" "hint 01" "stats" "solution 01 --diff" "--help" "review" "review --all" "plan --until Friday"; do
   read -ra words <<<"$command"
   expect 0 -- env LC_ALL=C "$tool" --root "$copy" "${words[@]}"
   holds "with LC_ALL=C all of $command is ASCII" only_ascii

@@ -29,7 +29,7 @@ class DerivedFiles : public ::testing::Test {
     write("docs/interview.md", "Intro.\n\n<!-- gate: questions begin -->\n\n## Size\n\n<!-- gate: questions end -->\n");
     for (const std::string name : {"07_one", "08_two"}) {
       write("lessons/" + name + "/stub.cpp", "// TODO(" + name + ")\n");
-      write_chapter(name, "<!-- curriculum: `f` | its heart -->\n<!-- topics: Speed, and time; Size -->\n");
+      write_chapter(name, study + "<!-- curriculum: `f` | its heart -->\n<!-- topics: Speed, and time; Size -->\n");
     }
   }
   ~DerivedFiles() override { fs::remove_all(root); }
@@ -46,6 +46,7 @@ class DerivedFiles : public ::testing::Test {
   }
   std::string read(const fs::path& file) const { return lesson::read_file(root / file); }
 
+  const std::string study = "<!-- study: 75 minutes | often asked -->\n";
   const fs::path root = fs::temp_directory_path() / ("attn-derived-test-" + std::to_string(getpid()));
 };
 
@@ -62,21 +63,24 @@ TEST_F(DerivedFiles, AreWrittenOnceAndThenFresh) {
 TEST_F(DerivedFiles, HoldTheCurriculumBetweenItsMarkers) {
   write_derived(root);
   EXPECT_EQ(read("README.md"),
-            "# Course\n\n<!-- gate: curriculum begin -->\n\n| lesson | you write | the heart of it |\n|---|---|---|\n"
-            "| [07 one](lessons/07_one/README.md) | `f` | its heart |\n"
-            "| [08 two](lessons/08_two/README.md) | `f` | its heart |\n\n<!-- gate: curriculum end -->\n\nmore\n");
+            "# Course\n\n<!-- gate: curriculum begin -->\n\n| lesson | you write | the heart of it | minutes |\n"
+            "|---|---|---|---|\n| [07 one](lessons/07_one/README.md) | `f` | its heart | 75 |\n"
+            "| [08 two](lessons/08_two/README.md) | `f` | its heart | 75 |\n\n"
+            "To read, write and debug: 2.5 hours in all.\n\n<!-- gate: curriculum end -->\n\nmore\n");
 }
 
 TEST_F(DerivedFiles, HoldTheQuestionsByTopicAndNewTopicsLast) {
+  write("lessons/08_two/interview.md",
+        "# 15 minutes\n\n## What a senior interviewer expects\n\n### How large?\n\nOften asked. In\nbytes.\n");
   write_derived(root);
   EXPECT_EQ(read("docs/interview.md"),
             "Intro.\n\n<!-- gate: questions begin -->\n\n"
             "## Size\n\n"
-            "- [How large?](../lessons/07_one/README.md#interview-corner) (07)\n"
-            "- [How large?](../lessons/08_two/README.md#interview-corner) (08)\n\n"
+            "- [How large?](../lessons/08_two/README.md#interview-corner) (08, often asked)\n  - In bytes.\n"
+            "- [How large?](../lessons/07_one/README.md#interview-corner) (07, sometimes asked)\n\n"
             "## Speed, and time\n\n"
-            "- [How fast?](../lessons/07_one/README.md#interview-corner) (07)\n"
-            "- [How fast?](../lessons/08_two/README.md#interview-corner) (08)\n\n"
+            "- [How fast?](../lessons/07_one/README.md#interview-corner) (07, sometimes asked)\n"
+            "- [How fast?](../lessons/08_two/README.md#interview-corner) (08, sometimes asked)\n\n"
             "<!-- gate: questions end -->\n");
 }
 
@@ -99,15 +103,17 @@ TEST_F(DerivedFiles, LeaveAStubsCopyAsItIs) {
 }
 
 TEST_F(DerivedFiles, NameTheLineThatAChapterLacks) {
-  write_chapter("08_two", "<!-- topics: Size; Size -->\n");
+  write_chapter("08_two", "<!-- curriculum: `f` | its heart -->\n<!-- topics: Size; Size -->\n");
+  EXPECT_THAT(find_stale(root), ElementsAre(StartsWith("lessons/08_two/README.md needs a line like <!-- study: 75 ")));
+  write_chapter("08_two", study + "<!-- topics: Size; Size -->\n");
   EXPECT_THAT(find_stale(root),
               ElementsAre(StartsWith("lessons/08_two/README.md needs a line like <!-- curriculum: `")));
-  write_chapter("08_two", "<!-- curriculum: `f` | its heart -->\n");
+  write_chapter("08_two", study + "<!-- curriculum: `f` | its heart -->\n");
   EXPECT_THAT(find_stale(root), ElementsAre(StartsWith("lessons/08_two/README.md needs a line like <!-- topics: ")));
 }
 
 TEST_F(DerivedFiles, NameTheChapterWhoseQuestionsHaveNotATopicEach) {
-  write_chapter("08_two", "<!-- curriculum: `f` | its heart -->\n<!-- topics: Size -->\n");
+  write_chapter("08_two", study + "<!-- curriculum: `f` | its heart -->\n<!-- topics: Size -->\n");
   EXPECT_THAT(find_stale(root), ElementsAre(AllOf(StartsWith("lessons/08_two/README.md has 2 questions"),
                                                   HasSubstr("and 1 topic in its line <!-- topics: ... -->"))));
 }

@@ -190,6 +190,12 @@ TEST(Gate, RefusesAnInterviewerWhoSaysTooLittle) {
   EXPECT_THAT(problems, Contains("interview.md does not name the file doubled.cpp"));
 }
 
+TEST(Gate, RefusesAnInterviewerWhoForgetsAQuestionOrKnowsAnother) {
+  const Problems problems = judge_chapter(find_lesson(planted, "91"));
+  EXPECT_THAT(problems, Contains(StartsWith("interview.md says nothing of the question \"Who listed this one?\"")));
+  EXPECT_THAT(problems, Contains("interview.md has \"### Who is gone?\", which the interview corner does not ask"));
+}
+
 TEST(Gate, RefusesAnInterviewCornerWithoutEnoughAnswers) {
   const Problems problems = judge_chapter(find_lesson(planted, "91"));
   EXPECT_THAT(problems, Contains("the interview corner has 2 questions, expected at least 3"));

@@ -72,6 +72,53 @@ TEST_F(LessonFiles, GiveTheMinutesAndTheWordsOfTheInterviewer) {
   EXPECT_EQ(lesson.interview().text, "Write it.\n\nThen stop.");
 }
 
+const std::string two_questions =
+    "# 42 · Answers\n\n## Interview corner\n\n<details><summary>Why?</summary>\n\nBecause.\n\n</details>\n\n"
+    "<details><summary>How much?</summary>\n\n42.\n\n</details>\n";
+
+TEST_F(LessonFiles, SayOfAQuestionHowOftenItIsAskedAndWhatIsExpected) {
+  write_chapter(two_questions);
+  write_interview(
+      "# 15 minutes\n\nWrite it.\n\n## What a senior interviewer expects\n\n### How much?\n\nOften asked. "
+      "The\nunit.\n\n"
+      "### Gone?\n\nRarely asked. No.\n");
+  const auto questions = lesson.questions();
+  ASSERT_EQ(questions.size(), 2U);
+  EXPECT_EQ(questions[0].asked, Asked::sometimes) << "nothing is said of it";
+  EXPECT_EQ(questions[0].senior, "");
+  EXPECT_EQ(questions[1].asked, Asked::often);
+  EXPECT_EQ(questions[1].answer, "42.");
+  EXPECT_EQ(questions[1].senior, "The\nunit.");
+  EXPECT_EQ(lesson.remarks().size(), 2U);
+  EXPECT_EQ(lesson.interview().text, "Write it.") << "the interviewer does not say what is expected";
+}
+
+TEST_F(LessonFiles, AreRefusedWhenARemarkDoesNotSayHowOftenAQuestionIsAsked) {
+  write_chapter(two_questions);
+  for (const char* remark : {"", "The unit.", "Always asked. The unit.", "Often. The unit.", " asked. The unit."}) {
+    write_interview(std::string("# 15 minutes\n\n## What a senior interviewer expects\n\n### Why?\n\n") + remark);
+    EXPECT_THAT([&] { lesson.questions(); },
+                ThrowsMessage<std::runtime_error>(
+                    AllOf(HasSubstr("42_answers/interview.md"), HasSubstr("below \"Why?\" expected \"Often asked."))))
+        << remark;
+  }
+}
+
+TEST_F(LessonFiles, SayWhatStudyingTheLessonTakes) {
+  write_chapter("# 42 · Answers\n<!-- study: 75 minutes | often asked | after 00, 01 -->\n");
+  EXPECT_EQ(lesson.study().minutes, 75);
+  EXPECT_EQ(lesson.study().asked, Asked::often);
+  EXPECT_THAT(lesson.study().after, ElementsAre("00", "01"));
+  write_chapter("# 42 · Answers\n<!-- study: 60 minutes | rarely asked -->\n");
+  EXPECT_EQ(lesson.study().minutes, 60);
+  EXPECT_EQ(lesson.study().asked, Asked::rarely);
+  EXPECT_THAT(lesson.study().after, IsEmpty());
+  for (const char* wrong : {"", "<!-- study: an hour | often asked -->", "<!-- study: 60 minutes | always asked -->"}) {
+    write_chapter(std::string("# 42 · Answers\n") + wrong + "\n");
+    EXPECT_EQ(lesson.study().minutes, 0) << wrong;
+  }
+}
+
 TEST_F(LessonFiles, AreRefusedWhenTheInterviewDoesNotBeginWithItsMinutes) {
   for (const char* text : {"", "#", "Write it.\n", "# Interview\n", "# fifteen minutes\n", "# 15\n", "15 minutes\n",
                            "## 15 minutes\n", "# 15 minutes or so\n", "# 99999999999999999999 minutes\n"}) {

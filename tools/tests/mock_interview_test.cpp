@@ -19,6 +19,7 @@
 #include "judge/process.hpp"
 #include "learn/memory/schedule.hpp"
 #include "lesson/lesson.hpp"
+#include "lesson/text.hpp"
 #include "screen_robot.hpp"
 
 namespace attn::tests {
@@ -183,8 +184,8 @@ TEST(MockInterview, IsPassedAfterAMistakeThatWasNamed) {
 
   write(copy / page_05, with_mistake(copy, blank_class, "unscaled"));
   terminal.type("c");
-  EXPECT_SHOWS(terminal, "1 check used");
   ASSERT_TRUE(terminal.wait_for("checks passed", building)) << terminal;
+  EXPECT_SHOWS(terminal, "1 check used");
   EXPECT_SHOWS(terminal, "value   worst at");
   EXPECT_SHOWS(terminal, "where   " + page_05);
   EXPECT_THAT(terminal.screen(), AllOf(Not(HasSubstr("learn hint")), Not(HasSubstr("likely")), Not(HasSubstr(own_05))));
@@ -199,6 +200,10 @@ TEST(MockInterview, IsPassedAfterAMistakeThatWasNamed) {
   EXPECT_EQ(seconds_left(terminal), -1) << "the clock is gone";
   answer_aloud(terminal, questions);
   terminal.type("d");
+  EXPECT_SHOWS(terminal, "yours: self_attention_interview.hpp");
+  terminal.type("d");
+  EXPECT_SHOWS(terminal, "Follow-up question 3 of 3");
+  terminal.type("s");  // as in the watch mode
   EXPECT_SHOWS(terminal, "yours: self_attention_interview.hpp");
   EXPECT_SHOWS(terminal, "the reference");
   terminal.type("q");
@@ -240,6 +245,7 @@ TEST(MockInterview, CountsAsNotPassedWhenGivenUpAndAsksBefore) {
   ASSERT_SHOWS(terminal, " 14:");
   terminal.type("q");
   EXPECT_SHOWS(terminal, "Hand it in as it is? It counts as not passed.");
+  EXPECT_TRUE(counts_down(terminal)) << "the clock stays while it asks\n" << terminal;
   terminal.type("n");
   EXPECT_SHOWS(terminal, "Write self-attention from a blank page");
   terminal.type("q");
@@ -254,7 +260,47 @@ TEST(MockInterview, CountsAsNotPassedWhenGivenUpAndAsksBefore) {
   const json state = state_of(copy);
   ASSERT_THAT(state["interviews"], SizeIs(1));
   EXPECT_EQ(state["interviews"][0]["passed"], false);
-  EXPECT_EQ(state["cards"][blank_class]["due"], day_text(today() + 1)) << "a failure brings it back, however early";
+  EXPECT_EQ(state["cards"][blank_class]["due"], day_text(today())) << "a failure brings it back, however early";
+  EXPECT_EQ(state["cards"][blank_class]["repetitions"], 0);
+  const std::string due = "Due today: 1 item.";
+  EXPECT_THAT(judge::ask(tool_on_copy({"stats"}), copy).output, HasSubstr("review      " + due));
+  EXPECT_THAT(judge::ask(tool_on_copy({"review"}), copy).output, HasSubstr(due));
+}
+
+TEST(MockInterview, CountsNoCheckThatDoesNotCompile) {
+  const fs::path copy = fresh_course_copy();
+  ScreenRobot terminal(tool_on_copy({"interview", "01"}), sized(40, 100));
+  ASSERT_SHOWS(terminal, "0 checks used");
+  write(copy / page_01, "not C++\n");
+  terminal.type("c");
+  ASSERT_TRUE(terminal.wait_for("It does not compile yet. That does not count as a check.", building)) << terminal;
+  EXPECT_SHOWS(terminal, "0 checks used");
+  fs::copy_file(copy / solution_01, copy / page_01, fs::copy_options::overwrite_existing);
+  terminal.type("c");
+  ASSERT_TRUE(terminal.wait_for("Passed: ", building)) << terminal;
+  EXPECT_SHOWS(terminal, "1 check used");
+}
+
+/// The number of the lesson that an interview by chance is on.
+std::string drawn() {
+  ScreenRobot terminal(tool_on_copy({"interview", "--random"}));
+  EXPECT_TRUE(terminal.wait_for("Interview: ")) << terminal;
+  const std::string screen = terminal.screen();
+  return screen.substr(screen.find("Interview: ") + 11, 2);
+}
+
+TEST(MockInterview, IsByChanceOnALessonThatPassed) {
+  const json passed = {{"first_passed", "2026-11-01T09:00:00+0100"}, {"passing", true}};
+  copy_with({{"lessons", {{first_lesson, passed}, {"02_fused_qkv", passed}, {blank_class, passed}}},
+             {"interviews", {interview_on(first_lesson, "2026-11-03", 12, true)}}});
+  for (int i = 0; i < 5; ++i) EXPECT_THAT(drawn(), testing::AnyOf("02", "05")) << "the last one was on 01";
+}
+
+TEST(MockInterview, IsByChanceOnAnImportantLessonWhileFewPassed) {
+  const fs::path copy = fresh_course_copy();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(lesson::find_lesson(copy, drawn()).study().asked, lesson::Asked::often);
+  }
 }
 
 TEST(MockInterview, GoesOnWhenCtrlCStopsACheck) {
@@ -382,7 +428,7 @@ TEST(Review, OffersTheInterviewOfALessonThatIsDue) {
       copy_with({{"cards", {{first_lesson, card_due(today())}, {blank_class, card_due(today(), 2, 2.5, 6)}}}});
   ScreenRobot terminal(tool_on_copy({"review"}), sized(40, 100));
   ASSERT_SHOWS(terminal, "01 self_attention_v1: ");
-  EXPECT_SHOWS(terminal, "Write it again from blank, as an interview of 15 minutes.");
+  EXPECT_SHOWS(terminal, "Write it from blank, as an interview of 15 minutes.");
   terminal.type("n");
   ASSERT_SHOWS(terminal, "05 interview_self_attention: ");
   terminal.type("y");
@@ -391,12 +437,73 @@ TEST(Review, OffersTheInterviewOfALessonThatIsDue) {
   terminal.type("qy");
   EXPECT_SHOWS(terminal, "Not passed: ");
   terminal.type("q");
-  EXPECT_SHOWS(terminal, "Reviewed 1 item. Due today: 1 item.");
+  EXPECT_SHOWS(terminal, "Reviewed 1 item. Due today: 2 items.");
   EXPECT_EQ(terminal.wait_for_exit(), 0) << terminal;
   const json cards = state_of(copy)["cards"];
   EXPECT_EQ(cards[first_lesson]["due"], day_text(today()));
-  EXPECT_EQ(cards[blank_class]["due"], day_text(today() + 1));
+  EXPECT_EQ(cards[blank_class]["due"], day_text(today()));
   EXPECT_EQ(cards[blank_class]["repetitions"], 0);
+}
+
+TEST(Review, AsksALessonsQuestionsThoughTheyAreNotDue) {
+  const fs::path course = fresh_course_copy();
+  const json later = card_due(today() + 9, 3, 2.5, 15);
+  const fs::path copy =
+      copy_with({{"cards", {{card_of(course, 0), later}, {card_of(course, 1), later}, {blank_class, later}}}});
+  ScreenRobot terminal(tool_on_copy({"review", "--lesson", "01"}), sized(40, 100));
+  const auto questions = Lesson{course, first_lesson}.questions();
+  ASSERT_SHOWS(terminal, "01 self_attention_v1, often asked");
+  EXPECT_SHOWS(terminal, beginning(questions[0].text));
+  terminal.type("a");
+  EXPECT_SHOWS(terminal, "A senior interviewer expects:");
+  EXPECT_SHOWS(terminal, beginning(questions[0].senior));
+  terminal.type("5");
+  EXPECT_SHOWS(terminal, beginning(questions[1].text));
+  terminal.type("a1");
+  EXPECT_SHOWS(terminal, beginning(questions[2].text));
+  terminal.type("q");
+  EXPECT_SHOWS(terminal, "Reviewed 2 items. Nothing is due today.");
+  const json cards = state_of(copy)["cards"];
+  EXPECT_EQ(cards[card_of(course, 0)], later) << "a right answer before its day changes nothing";
+  EXPECT_EQ(cards[card_of(course, 1)]["due"], day_text(today() + 1));
+}
+
+TEST(Review, OfAllAsksWhatPassedAndWhatIsAskedMostFirst) {
+  const json passed = {{"first_passed", "2026-11-01T09:00:00+0100"}, {"passing", true}};
+  const fs::path copy = copy_with({{"lessons", {{"03_masking", passed}}}});
+  const auto lines = lines_of(judge::ask(tool_on_copy({"review", "--all"}), copy).output);
+  std::size_t questions = 0;
+  for (const auto& lesson : lesson::find_lessons(copy)) questions += lesson.questions().size();
+  ASSERT_THAT(lines, SizeIs(1 + questions + 1));
+  EXPECT_EQ(lines[0], std::to_string(questions + 1) + " items:");
+  EXPECT_EQ(lines[1], "  03 masking: −1e9 or −inf?");
+  EXPECT_THAT(lines[3], HasSubstr("03 masking"));
+  EXPECT_THAT(lines[4], HasSubstr("00 warm_up: Why is the softmax computed with the maximum subtracted?"));
+  EXPECT_EQ(lines.back(), "  03 masking: write it from blank");
+}
+
+TEST(Review, OfWhatIsWeakAsksWhatFailedOrIsHard) {
+  const fs::path course = fresh_course_copy();
+  const json made = {{"mistakes", {{"unscaled", 2}}}};
+  const fs::path copy = copy_with({{"lessons", {{"07_multi_head_attention", made}}},
+                                   {"cards",
+                                    {{card_of(course, 0), card_due(today() + 1, 0, 2.5, 1)},
+                                     {card_of(course, 1), card_due(today() + 5, 2, 2.36, 6)},
+                                     {card_of(course, 2), card_due(today() + 5, 2, 2.6, 6)},
+                                     {card_of(course, 3), card_due(today() + 1)}}}});
+  const auto lines = lines_of(judge::ask(tool_on_copy({"review", "--weak"}), copy).output);
+  const auto questions = Lesson{course, first_lesson}.questions();
+  EXPECT_THAT(lines, ElementsAre("3 items:", "  01 self_attention_v1: " + questions[0].text,
+                                 "  01 self_attention_v1: " + questions[1].text,
+                                 "  07 multi_head_attention: write it from blank"));
+  EXPECT_THAT(judge::ask(tool_on_copy({"review", "--weak"}), fresh_course_copy()).output, HasSubstr("Nothing is weak"));
+}
+
+TEST(Review, TakesOneChoice) {
+  const fs::path copy = fresh_course_copy();
+  EXPECT_EQ(judge::ask(tool_on_copy({"review", "--all", "--weak"}), copy).exit_code, 2);
+  EXPECT_EQ(judge::ask(tool_on_copy({"review", "--all", "--lesson", "01"}), copy).exit_code, 2);
+  EXPECT_EQ(judge::ask(tool_on_copy({"interview", "01", "--random"}), copy).exit_code, 2);
 }
 
 TEST(Review, ShowsLongAnswersToTheirEndInASmallTerminal) {
@@ -429,7 +536,8 @@ TEST(Review, SaysWhenNothingIsDue) {
   const auto [exit_code, output] =
       review_without_terminal(copy_with({{"cards", {{blank_class, card_due(today() + 3)}}}}));
   EXPECT_EQ(exit_code, 0);
-  EXPECT_EQ(output, "Nothing is due today. The next review is due on " + day_text(today() + 3) + ".\n");
+  EXPECT_EQ(output, "Nothing is due today. The next review is due on " + day_text(today() + 3) +
+                        ".\nTo practise all the same: ./learn review --all, --weak or --lesson 07.\n");
 }
 
 TEST(Review, TakesNoNoticeOfLessonsAndQuestionsThatAreNoLongerThere) {

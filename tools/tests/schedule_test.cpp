@@ -51,6 +51,70 @@ TEST(Schedule, LowersTheEasinessForGradeThree) {
   EXPECT_DOUBLE_EQ(easiness_after({3, 3, 3}), 2.08);
 }
 
+// --------------------------------------------------------------------------------------- answers before they are due
+
+Card due_in_ten_days() {
+  Card card{3, 2.5, 15, 0};
+  card.due = parse_day("2026-12-01");
+  return card;
+}
+
+const Day early = parse_day("2026-11-21");
+
+TEST(EarlyAnswers, ChangeNothingWhenTheyAreRight) {
+  const Card before = due_in_ten_days();
+  for (const int grade : {3, 4, 5}) {
+    const Card after = answered(before, grade, early);
+    EXPECT_EQ(after.due, before.due) << grade;
+    EXPECT_EQ(after.interval, before.interval) << grade;
+    EXPECT_EQ(after.repetitions, before.repetitions) << grade;
+    EXPECT_EQ(after.easiness, before.easiness) << grade;
+  }
+}
+
+TEST(EarlyAnswers, BringTheCardBackTomorrowWhenTheyAreWrong) {
+  for (const int grade : {0, 1, 2}) {
+    const Card after = answered(due_in_ten_days(), grade, early);
+    EXPECT_EQ(after.due, early + 1) << grade;
+    EXPECT_EQ(after.repetitions, 0) << grade;
+  }
+}
+
+TEST(EarlyAnswers, AreNoneForACardThatIsDueOrWasNeverAsked) {
+  const Card due = due_in_ten_days();
+  EXPECT_EQ(answered(due, 4, due.due).interval, 38);
+  EXPECT_EQ(answered(Card{}, 4, early).due, early + 1);
+}
+
+TEST(IsWeak, SaysWhetherACardFailedLastOrIsHard) {
+  EXPECT_FALSE(is_weak({})) << "it was never asked";
+  EXPECT_FALSE(is_weak(reviewed({}, 4, early)));
+  EXPECT_TRUE(is_weak(reviewed({}, 3, early)));
+  EXPECT_TRUE(is_weak(reviewed(due_in_ten_days(), 1, early)));
+}
+
+// ---------------------------------------------------------------------------------------------- the name of a day
+
+TEST(NamedDay, IsTheNextOneOfThatName) {
+  const Day saturday = parse_day("2026-11-21");
+  EXPECT_EQ(named_day("today", saturday), saturday);
+  EXPECT_EQ(named_day("Tomorrow", saturday), saturday + 1);
+  EXPECT_EQ(named_day("Thursday", saturday), parse_day("2026-11-26"));
+  EXPECT_EQ(named_day("thu", saturday), parse_day("2026-11-26"));
+  EXPECT_EQ(named_day("sunday", saturday), saturday + 1);
+  EXPECT_EQ(named_day("Saturday", saturday), saturday + 7) << "not today";
+  EXPECT_EQ(named_day("2026-12-03", saturday), parse_day("2026-12-03"));
+  EXPECT_EQ(weekday_text(saturday), "Sat");
+}
+
+TEST(NamedDay, IsNamedWhenThereIsNone) {
+  for (const char* name : {"", "t", "th", "Thursdays", "someday", "2026-02-30"}) {
+    EXPECT_THAT([&] { named_day(name, 0); },
+                ThrowsMessage<std::invalid_argument>(HasSubstr("write one like Thursday, tomorrow or 2026-12-03")))
+        << name;
+  }
+}
+
 TEST(Schedule, NeverLetsTheEasinessBelowOnePointThree) {
   // 2.5 - 9 · 0.14 = 1.24
   EXPECT_DOUBLE_EQ(easiness_after({3, 3, 3, 3, 3, 3, 3, 3}), 1.38);

@@ -274,5 +274,18 @@ TEST(Counted, HasAPluralBeyondOne) {
   EXPECT_EQ(counted(2, "check"), "2 checks");
 }
 
+TEST(HoursText, SaysMinutesBelowAnHour) {
+  EXPECT_EQ(hours_text(45), "45 minutes");
+  EXPECT_EQ(hours_text(60), "1 hour");
+  EXPECT_EQ(hours_text(90), "1.5 hours");
+  EXPECT_EQ(hours_text(1960), "32.7 hours");
+  EXPECT_EQ(hours_text(1200), "20 hours");
+}
+
+TEST(RightAligned, PutsSpacesBeforeTheNumber) {
+  EXPECT_EQ(right_aligned(75, 5), "   75");
+  EXPECT_EQ(right_aligned(-75, 2), "-75");
+}
+
 }  // namespace
 }  // namespace attn::learn

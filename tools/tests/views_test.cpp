@@ -139,11 +139,23 @@ TEST(FollowUpLines, ShowTheAnswerOnlyWhenAsked) {
 TEST(ReviewLines, HideTheAnswerUntilItIsGraded) {
   const lesson::Question question{"Why √E?", "Variance."};
   EXPECT_THAT(review_lines("01 sums", question, false),
-              ElementsAre("01 sums", "", "Why √E?", "", "Say your answer aloud."));
+              ElementsAre("01 sums, sometimes asked", "", "Why √E?", "", "Say your answer aloud."));
   const Lines graded = review_lines("01 sums", question, true);
   EXPECT_THAT(graded, ::testing::IsSupersetOf({"Variance.", "How was yours?"}));
   EXPECT_THAT(graded, Not(::testing::Contains("Say your answer aloud.")));
   EXPECT_THAT(graded, SizeIs(9));
+}
+
+TEST(ReviewLines, ShowWhatASeniorInterviewerExpectsBelowTheAnswer) {
+  const lesson::Question question{"Why √E?", "Variance.", lesson::Asked::often, "Name the\nassumption."};
+  EXPECT_THAT(review_lines("01 sums", question, false),
+              ElementsAre("01 sums, often asked", "", "Why √E?", "", "Say your answer aloud."));
+  const Lines graded = review_lines("01 sums", question, true);
+  ASSERT_GE(graded.size(), 8U);
+  EXPECT_THAT(Lines(graded.begin() + 4, graded.begin() + 8),
+              ElementsAre("Variance.", "", "A senior interviewer expects:", "Name the assumption."));
+  EXPECT_THAT(follow_up_lines({question}, 0, true), ::testing::Contains("Name the assumption."));
+  EXPECT_THAT(follow_up_lines({question}, 0, false), Not(::testing::Contains("Name the assumption.")));
 }
 
 }  // namespace

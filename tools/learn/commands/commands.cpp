@@ -11,6 +11,7 @@
 #include "learn/machine/checking.hpp"
 #include "learn/machine/speed_test.hpp"
 #include "learn/memory/answers.hpp"
+#include "learn/memory/deck.hpp"
 #include "learn/memory/history.hpp"
 #include "learn/memory/record.hpp"
 #include "lesson/text.hpp"
@@ -154,6 +155,7 @@ int overview(Course& course) {
 int list(const Course& course, bool in_json) {
   if (!in_json) {
     course.print(curriculum_lines(course));
+    course.print("\n" + time_left_text(course));
     return exit_passed;
   }
   json lessons = json::array();
@@ -163,6 +165,7 @@ int list(const Course& course, bool in_json) {
     lessons.push_back({{"lesson", lesson.name},
                        {"number", lesson.number()},
                        {"subject", lesson.subject()},
+                       {"minutes", lesson.study().minutes},
                        {"state", id_of(standing(course.store.state(), lesson))},
                        {"current", lesson.name == current.name},
                        {"first_passed", record.first_passed},
@@ -303,6 +306,7 @@ int stats(const Course& course) {
   course.print("checks      " + counted(checks, "time") + " judged");
   course.print("days        " + counted(days_in_a_row(state.days, today()), "day") + " in a row, " +
                counted(static_cast<int>(state.days.size()), "day") + " in all");
+  course.print("review      " + due_text(course));
   print_interviews(course);
   print_mistakes(course);
   return exit_passed;

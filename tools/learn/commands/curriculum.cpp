@@ -92,6 +92,24 @@ Lesson wanted_lesson(const Course& course, const std::string& name) {
   return name.empty() ? current_lesson(course) : lesson::find_lesson(course.root, name);
 }
 
+namespace {
+
+/// "   75 min"; empty when the chapter does not say it.
+std::string minutes_column(const Lesson& lesson) {
+  const int minutes = lesson.study().minutes;
+  return minutes == 0 ? "" : right_aligned(minutes, 5) + " min";
+}
+
+}  // namespace
+
+std::string time_left_text(const Course& course) {
+  int minutes = 0;
+  for (const auto& lesson : all_lessons(course.root)) {
+    if (!counts_as_passed(standing(course.store.state(), lesson))) minutes += lesson.study().minutes;
+  }
+  return minutes == 0 ? progress_text(course) : progress_text(course) + ", about " + hours_text(minutes) + " left";
+}
+
 Lines curriculum_lines(const Course& course) {
   const Lesson current = current_lesson(course);
   const auto lessons = all_lessons(course.root);
@@ -109,6 +127,8 @@ Lines curriculum_lines(const Course& course) {
     if (here && (where == Standing::untouched || where == Standing::begun)) state = "now";
     std::string line =
         (here ? "> " : "  ") + padded(state, state_columns) + "  " + padded(lesson.title(), title_columns);
+    const std::string minutes = minutes_column(lesson);
+    if (course.style.columns == 0 || columns_of(line + minutes) <= course.style.columns) line += minutes;
     const std::string full = line + "  " + lesson.subject();
     const bool fits = course.style.columns == 0 || columns_of(full) <= course.style.columns;
     const bool worth_cutting = course.style.columns - columns_of(line) > 15;

@@ -57,6 +57,9 @@ lesson::Lesson wanted_lesson(const Course& course, const std::string& name);
 /// The lessons in a line each: where they stand, and what they are about.
 Lines curriculum_lines(const Course& course);
 
+/// "2 of 14 lessons passed, about 30 hours left", by the minutes that the chapters say.
+std::string time_left_text(const Course& course);
+
 /// "2 of 14 lessons passed".
 std::string progress_text(const Course& course);
 

@@ -1,6 +1,8 @@
 #include "learn/memory/calendar.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdio>
 #include <stdexcept>
 
@@ -9,6 +11,11 @@ namespace attn::learn {
 namespace {
 
 constexpr long seconds_per_day = 24 * 60 * 60;
+constexpr std::array<const char*, 7> weekdays = {"thursday", "friday",  "saturday", "sunday",
+                                                 "monday",   "tuesday", "wednesday"};
+
+/// The place in `weekdays`: 1970-01-01 was a Thursday.
+std::size_t weekday_of(Day day) { return static_cast<std::size_t>((day % 7 + 7) % 7); }
 
 }  // namespace
 
@@ -33,6 +40,28 @@ Day parse_day(const std::string& text) {
     if (day_text(day) == text) return day;  // February 30 comes back as March 1 or 2, and 2026-1-1 with its zeros
   }
   throw std::invalid_argument("\"" + text + "\" is not a day; write one like 2026-11-21");
+}
+
+Day named_day(const std::string& name, Day today) {
+  std::string lower = name;
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (lower == "today") return today;
+  if (lower == "tomorrow") return today + 1;
+  for (Day day = today + 1; day <= today + 7; ++day) {
+    const std::string weekday = weekdays.at(weekday_of(day));
+    if (lower.size() >= 3 && weekday.compare(0, lower.size(), lower) == 0) return day;
+  }
+  try {
+    return parse_day(name);
+  } catch (const std::invalid_argument&) {
+    throw std::invalid_argument("\"" + name + "\" is not a day; write one like Thursday, tomorrow or 2026-12-03");
+  }
+}
+
+std::string weekday_text(Day day) {
+  std::string text = std::string(weekdays.at(weekday_of(day))).substr(0, 3);
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
 }
 
 std::string local_time(std::time_t time, const char* format) {

@@ -18,6 +18,14 @@ std::string day_text(Day day);
 /// @throws std::invalid_argument naming the text when it is not the "YYYY-MM-DD" of a day that exists.
 Day parse_day(const std::string& text);
 
+/// A day by its name: "2026-12-03", "today", "tomorrow", or a day of the week ("Thursday", "thu"), the next one after
+/// today.
+/// @throws std::invalid_argument naming the text when it is none of these.
+Day named_day(const std::string& name, Day today);
+
+/// "Thu", for a table.
+std::string weekday_text(Day day);
+
 /// A time in the learner's zone, as strftime writes it.
 std::string local_time(std::time_t time, const char* format);
 

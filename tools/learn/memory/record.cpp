@@ -18,10 +18,14 @@ Card from_tomorrow() {
 }
 
 void add_questions(State& state, const Lesson& lesson, const std::vector<lesson::Question>& questions) {
-  for (const auto& question : questions) state.cards.try_emplace(lesson.name + ": " + question.text, from_tomorrow());
+  for (const auto& question : questions) state.cards.try_emplace(card_of(lesson, question), from_tomorrow());
 }
 
 }  // namespace
+
+std::string card_of(const Lesson& lesson, const lesson::Question& question) {
+  return lesson.name + ": " + question.text;
+}
 
 void record(Store& store, const Lesson& lesson, const Verdict& verdict) {
   if (verdict.kind == Verdict::Kind::stopped || verdict.kind == Verdict::Kind::not_judged) return;
@@ -65,8 +69,8 @@ void record(Store& store, const Lesson& lesson, const InterviewRecord& interview
         state.interviews.push_back(interview);
         for (const auto& id : interview.mistakes) ++state.lessons[lesson.name].mistakes[id];
         Card& card = state.cards[lesson.name];
-        const bool is_due = card.due <= today();
-        if (is_due || grade < known_from) card = reviewed(card, grade, today());  // practising early proves nothing
+        card = answered(card, grade, today());
+        if (!interview.passed) card.due = today();
         add_questions(state, lesson, questions);
       },
       true);

@@ -38,6 +38,17 @@ Card reviewed(Card card, int grade, Day on) {
   return card;
 }
 
+Card answered(const Card& card, int grade, Day on) {
+  Card after = reviewed(card, grade, on);
+  const bool early = on < card.due;
+  return early && grade >= known_from ? card : after;
+}
+
+bool is_weak(const Card& card) {
+  const bool failed_last = card.repetitions == 0 && card.interval > 0;
+  return failed_last || card.easiness < Card{}.easiness;
+}
+
 bool again_today(int grade) { return grade < 4; }
 
 }  // namespace attn::learn

@@ -25,6 +25,17 @@ constexpr int known_from = 3;
 /// @throws std::invalid_argument when the grade is not 0 to 5.
 Card reviewed(Card card, int grade, Day on);
 
+/// The card after an answer that may come before it is due, as in a drill on the evening before an interview.
+///
+/// An early answer that was right changes nothing: what was repeated a day ago says little about the interval that
+/// SM-2 has in mind, and a drill would push every card weeks away. An early answer that was wrong counts, as it shows
+/// that the interval was too long. A card that was never asked is due.
+/// @throws std::invalid_argument when the grade is not 0 to 5.
+Card answered(const Card& card, int grade, Day on);
+
+/// Whether an answer failed last, or the item is harder than a new one.
+bool is_weak(const Card& card);
+
 /// Whether SM-2 wants it asked again in the same session (its step 7: until it is graded 4).
 bool again_today(int grade);
 

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <random>
 #include <set>
 
 #include "learn/commands/commands.hpp"
@@ -62,17 +63,25 @@ class Interview : public Screen {
     if (!judgement_ || !judgement_->advance()) return false;
     verdict_ = judgement_->verdict();
     judgement_.reset();
-    if (verdict_->kind == Verdict::Kind::stopped) return true;
+    count_check(verdict_->kind);
     mistakes_.insert(verdict_->mistakes.begin(), verdict_->mistakes.end());
     if (verdict_->kind == Verdict::Kind::passed) finish();
     return true;
+  }
+
+  /// Compiling is free, as with an interviewer: only what was judged counts.
+  void count_check(Verdict::Kind kind) {
+    if (kind == Verdict::Kind::passed || kind == Verdict::Kind::failed) {
+      ++record_.checks;
+    } else if (kind == Verdict::Kind::not_compiled) {
+      note_ = "It does not compile yet. That does not count as a check.";
+    }
   }
 
   std::vector<Job*> jobs() override { return {judgement_.get(), prebuild_.get()}; }
 
   void check() {
     if (judgement_) return;
-    ++record_.checks;
     handed_in_ = minutes();
     prebuild_.reset();
     turn_page();
@@ -109,6 +118,7 @@ class Interview : public Screen {
   bool press_when_over(Key key) {
     switch (key) {
       case 'a': answered_ = true; return true;
+      case 's':
       case 'd': toggle_comparison(); return true;
       case 'n': ask_next(); return true;
       case 'q': close(); return true;
@@ -176,7 +186,7 @@ class Interview : public Screen {
     for (const auto& file : lesson_.stub_files()) lines.push_back("write  " + file);
     if (!note_.empty()) lines.push_back(note_);
     const std::string toggle = showing_task_ ? "t the last check  " : verdict_ ? "t the task again  " : "";
-    lines.push_back(is_over_ ? "a answer  n next question  d the reference beside yours  q quit"
+    lines.push_back(is_over_ ? "a answer  n next question  s reference beside yours  q quit"
                              : "c check (it counts)  " + toggle + "e edit  q hand in");
     return lines;
   }
@@ -219,6 +229,27 @@ Lesson lesson_to_ask(const Course& course) {
 }
 
 }  // namespace
+
+std::string random_lesson(const Course& course) {
+  constexpr std::size_t few = 3;
+  const State& state = course.store.state();
+  std::vector<std::string> passed;
+  std::vector<std::string> important;
+  for (const auto& lesson : all_lessons(course.root)) {
+    if (!state.record_of(lesson.name).first_passed.empty()) {
+      passed.push_back(lesson.name);
+    } else if (lesson.study().asked == lesson::Asked::often) {
+      important.push_back(lesson.name);
+    }
+  }
+  std::vector<std::string> pool = passed;
+  if (passed.size() < few) pool.insert(pool.end(), important.begin(), important.end());
+  const std::string last = state.interviews.empty() ? "" : state.interviews.back().lesson;
+  if (pool.size() > 1) pool.erase(std::remove(pool.begin(), pool.end(), last), pool.end());
+  if (pool.empty()) return all_lessons(course.root).front().name;
+  std::random_device chance;
+  return pool[std::uniform_int_distribution<std::size_t>(0, pool.size() - 1)(chance)];
+}
 
 int interview(Course& course, const std::string& name, std::optional<double> minutes, bool plain) {
   const Lesson lesson = name.empty() ? lesson_to_ask(course) : lesson::find_lesson(course.root, name);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "learn/commands/curriculum.hpp"
+#include "learn/memory/deck.hpp"
 
 /// What takes the whole terminal. With `plain` it has no colour and moves no cursor.
 namespace attn::learn {
@@ -20,8 +21,12 @@ int watch(Course& course, bool plain);
 /// @return the exit code: passed, failed (given up or not whole), or not judged (no terminal)
 int interview(Course& course, const std::string& name, std::optional<double> minutes, bool plain);
 
-/// What is due today by spaced repetition (schedule.hpp): interview questions to answer aloud and grade, and lessons to
-/// redo from blank. Without a terminal it lists them.
-int review(Course& course, bool plain);
+/// The name of a lesson for an interview, by chance: one that passed; while fewer than three did, also one of those
+/// that are asked most often. Not the one of the last interview, where there is another.
+std::string random_lesson(const Course& course);
+
+/// Interview questions to answer aloud and grade, and lessons to write from blank: what is due today by spaced
+/// repetition (schedule.hpp), or what is chosen. Without a terminal it lists them.
+int review(Course& course, const Choice& choice, bool plain);
 
 }  // namespace attn::learn

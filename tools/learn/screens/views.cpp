@@ -39,6 +39,15 @@ std::string result_sentence(const InterviewRecord& interview) {
   return line.str();
 }
 
+/// The answer to a question, and what an interviewer would hear beyond it.
+Lines answer_lines(const lesson::Question& question) {
+  Lines lines = paragraphs_of(question.answer);
+  if (question.senior.empty()) return lines;
+  append(lines, {"", "A senior interviewer expects:"});
+  append(lines, paragraphs_of(question.senior));
+  return lines;
+}
+
 std::string best_sentence(const InterviewRecord& interview, const Tries& before) {
   const std::string tried = counted(before.attempts + 1, "attempt") + " so far";
   const bool better = before.passed == 0 || interview.minutes < before.best_minutes;
@@ -130,17 +139,17 @@ Lines follow_up_lines(const std::vector<lesson::Question>& questions, std::size_
                  "", questions[asked].text};
   if (!answered) return lines;
   lines.emplace_back();
-  append(lines, paragraphs_of(questions[asked].answer));
+  append(lines, answer_lines(questions[asked]));
   return lines;
 }
 
 Lines review_lines(const std::string& lesson, const lesson::Question& question, bool answered) {
-  Lines lines = {lesson, "", question.text, ""};
+  Lines lines = {lesson + ", " + word_of(question.asked) + " asked", "", question.text, ""};
   if (!answered) {
     lines.emplace_back("Say your answer aloud.");
     return lines;
   }
-  append(lines, paragraphs_of(question.answer));
+  append(lines, answer_lines(question));
   append(lines, {"", "How was yours?", "5 perfect   4 right, after some thought   3 right, with great effort",
                  "2 wrong, but I knew it when I saw it   1 wrong, it rang a bell   0 no idea"});
   return lines;

@@ -1,0 +1,187 @@
+#include "learn/commands/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+
+#include "learn/commands/commands.hpp"
+#include "lesson/text.hpp"
+
+namespace attn::learn {
+
+using lesson::Asked;
+
+namespace {
+
+constexpr std::array<Asked, 3> levels = {Asked::often, Asked::sometimes, Asked::rarely};
+constexpr int usual_hours_per_day = 2;
+
+/// Chooses until the time is used.
+class Choosing {
+ public:
+  Choosing(const std::vector<Topic>& topics, int minutes)
+      : topics_(topics), left_(minutes), asked_(topics.size()), is_new_(topics.size()), again_(topics.size()) {
+    int often = 0;
+    for (const Topic& topic : topics) often += topic.questions[0];
+    const int kept = std::min(minutes / 4, often * minutes_per_question);
+    left_ -= kept;
+    add_lessons();
+    left_ += kept;
+    for (std::size_t level = 0; level < levels.size(); ++level) add_questions(level);
+  }
+
+  /// New lessons, each with its questions; the other questions; what was passed, once more.
+  std::vector<Sitting> sittings() const {
+    std::vector<Sitting> all;
+    for (std::size_t i = 0; i < topics_.size(); ++i) {
+      if (!is_new_[i]) continue;
+      all.push_back({topics_[i].study.minutes, "lesson " + topics_[i].title});
+      append_questions(i, all);
+    }
+    for (std::size_t i = 0; i < topics_.size(); ++i) {
+      if (!is_new_[i]) append_questions(i, all);
+    }
+    for (std::size_t i = 0; i < topics_.size(); ++i) {
+      const Topic& topic = topics_[i];
+      if (again_[i]) all.push_back({topic.interview_minutes, "from blank: ./learn interview " + topic.number});
+    }
+    return all;
+  }
+
+ private:
+  void append_questions(std::size_t i, std::vector<Sitting>& all) const {
+    if (asked_[i] == 0) return;
+    all.push_back({asked_[i] * minutes_per_question,
+                   counted(asked_[i], "question") + ": ./learn review --lesson " + topics_[i].number});
+  }
+
+  /// Less asked lessons only when all that are asked more fit: until then, the time is better spent on questions.
+  void add_lessons() {
+    for (const Asked level : levels) {
+      bool all_fit = true;
+      for (std::size_t i = 0; i < topics_.size(); ++i) {
+        if (topics_[i].study.asked != level || is_done(i)) continue;
+        all_fit = add_with_what_it_needs(i) && all_fit;
+      }
+      if (level == Asked::often) add_again();
+      if (!all_fit) return;
+    }
+  }
+
+  void add_again() {
+    for (std::size_t i = 0; i < topics_.size(); ++i) {
+      const Topic& topic = topics_[i];
+      if (!topic.passed || topic.study.asked != Asked::often || topic.interview_minutes > left_) continue;
+      again_[i] = true;
+      left_ -= topic.interview_minutes;
+    }
+  }
+
+  bool add_with_what_it_needs(std::size_t i) {
+    std::set<std::size_t> all;
+    collect(i, all);
+    int needed = 0;
+    for (const std::size_t one : all) needed += topics_[one].study.minutes;
+    if (needed > left_) return false;
+    left_ -= needed;
+    for (const std::size_t one : all) is_new_[one] = true;
+    return true;
+  }
+
+  /// The lesson and those before it that are neither passed nor chosen.
+  void collect(std::size_t i, std::set<std::size_t>& all) const {
+    if (is_done(i) || !all.insert(i).second) return;
+    for (const auto& number : topics_[i].study.after) {
+      const auto found =
+          std::find_if(topics_.begin(), topics_.end(), [&](const Topic& topic) { return topic.number == number; });
+      if (found != topics_.end()) collect(static_cast<std::size_t>(found - topics_.begin()), all);
+    }
+  }
+
+  bool is_done(std::size_t i) const { return topics_[i].passed || is_new_[i]; }
+
+  /// Of lessons that are new or passed first.
+  void add_questions(std::size_t level) {
+    for (const bool known : {true, false}) {
+      for (std::size_t i = 0; i < topics_.size(); ++i) {
+        if (is_done(i) != known) continue;
+        const int count = std::min(topics_[i].questions.at(level), left_ / minutes_per_question);
+        asked_[i] += count;
+        left_ -= count * minutes_per_question;
+      }
+    }
+  }
+
+  const std::vector<Topic>& topics_;
+  int left_;  ///< minutes
+  std::vector<int> asked_;
+  std::vector<bool> is_new_;
+  std::vector<bool> again_;
+};
+
+int sum_of(const std::vector<Sitting>& sittings) {
+  return std::accumulate(sittings.begin(), sittings.end(), 0,
+                         [](int sum, const Sitting& sitting) { return sum + sitting.minutes; });
+}
+
+std::vector<Topic> topics_of(const Course& course) {
+  std::vector<Topic> topics;
+  for (const auto& lesson : all_lessons(course.root)) {
+    Topic topic{lesson.number(), lesson.title(), lesson.study(), false, lesson.interview().minutes, {}};
+    topic.passed = counts_as_passed(standing(course.store.state(), lesson));
+    for (const auto& question : lesson.questions()) ++topic.questions.at(static_cast<std::size_t>(question.asked));
+    topics.push_back(topic);
+  }
+  return topics;
+}
+
+}  // namespace
+
+std::vector<Sitting> choose(const std::vector<Topic>& topics, int minutes) {
+  return Choosing(topics, minutes).sittings();
+}
+
+std::vector<PlannedDay> spread(const std::vector<Sitting>& sittings, Day first, int days) {
+  constexpr int worth_a_sitting = 15;  // minutes: less of a sitting is not moved to another day, nor begun
+  constexpr int shortest_day = 30;     // minutes
+  days = std::clamp(sum_of(sittings) / shortest_day, 1, days);
+  const int per_day = (sum_of(sittings) + days - 1) / days;
+  std::vector<PlannedDay> planned = {{first, {}}};
+  const auto is_last = [&] { return static_cast<int>(planned.size()) == days; };
+  for (Sitting sitting : sittings) {
+    bool is_rest = false;
+    for (int left = per_day - sum_of(planned.back().sittings);
+         !is_last() && sitting.minutes - left > worth_a_sitting; left = per_day) {
+      if (left >= worth_a_sitting) {
+        planned.back().sittings.push_back({left, sitting.what});
+        if (!is_rest) sitting.what += ", continued";
+        is_rest = true;
+        sitting.minutes -= left;
+      }
+      planned.push_back({first + static_cast<Day>(planned.size()), {}});
+    }
+    planned.back().sittings.push_back(sitting);
+  }
+  return planned;
+}
+
+int plan(const Course& course, const std::string& until, std::optional<double> hours) {
+  const Day end = named_day(until, today());
+  if (end < today()) throw std::invalid_argument(day_text(end) + " is over; name a day from today on");
+  const int days = std::max(1, static_cast<int>(end - today()));
+  const int minutes = static_cast<int>(std::lround(hours.value_or(usual_hours_per_day * days) * 60));
+  const auto sittings = choose(topics_of(course), minutes);
+  course.print("Until " + weekday_text(end) + " " + day_text(end) + ": " + hours_text(minutes) + " in " +
+               counted(days, "day") + ".");
+  for (const auto& [day, some] : spread(sittings, today(), days)) {
+    course.print("\n" + weekday_text(day) + " " + day_text(day) + ", " + hours_text(sum_of(some)));
+    for (const auto& [length, what] : some) course.print(right_aligned(length, 5) + " min  " + what);
+  }
+  const int left = minutes - sum_of(sittings);
+  if (left >= 15) course.print("\n" + hours_text(left) + " are left: ./learn interview --random");
+  return exit_passed;
+}
+
+}  // namespace attn::learn

@@ -1,0 +1,85 @@
+#include "learn/memory/deck.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "learn/memory/history.hpp"
+#include "learn/memory/record.hpp"
+#include "lesson/text.hpp"
+
+namespace attn::learn {
+
+using lesson::Lesson;
+
+namespace {
+
+/// The questions of a lesson, and the lesson.
+std::vector<Item> all_items(const Lesson& lesson) {
+  std::vector<Item> items;
+  for (const auto& question : lesson.questions()) items.push_back({card_of(lesson, question), lesson, question});
+  items.push_back({lesson.name, lesson, {}});
+  return items;
+}
+
+std::vector<Item> all_items(const Course& course) {
+  std::vector<Item> items;
+  for (const auto& lesson : all_lessons(course.root)) {
+    const auto more = all_items(lesson);
+    items.insert(items.end(), more.begin(), more.end());
+  }
+  return items;
+}
+
+std::vector<Item> due_items(const Course& course) {
+  std::map<std::string, Item> known;
+  for (const Item& item : all_items(course)) known.emplace(item.card, item);
+  std::vector<Item> items;
+  for (const auto& card : due_cards(course.store.state(), today())) {
+    if (const auto found = known.find(card); found != known.end()) items.push_back(found->second);
+  }
+  return items;
+}
+
+bool has_passed(const State& state, const Lesson& lesson) { return !state.record_of(lesson.name).first_passed.empty(); }
+
+bool is_weak_item(const State& state, const Item& item) {
+  const auto card = state.cards.find(item.card);
+  if (card != state.cards.end() && is_weak(card->second)) return true;
+  return !item.question && !state.record_of(item.lesson.name).mistakes.empty();
+}
+
+}  // namespace
+
+std::vector<Item> items_of(const Course& course, const Choice& choice) {
+  if (choice.is_due_only()) return due_items(course);
+  const State& state = course.store.state();
+  const bool one = !choice.lesson.empty();
+  std::vector<Item> items = one ? all_items(lesson::find_lesson(course.root, choice.lesson)) : all_items(course);
+  const auto left_out = [&](const Item& item) {
+    if (one) return false;
+    return choice.weak ? !is_weak_item(state, item) : !item.question && !has_passed(state, item.lesson);
+  };
+  items.erase(std::remove_if(items.begin(), items.end(), left_out), items.end());
+  const auto rank = [&](const Item& item) {
+    const auto asked = item.question ? item.question->asked : lesson::Asked::often;
+    return std::tuple(!item.question, !has_passed(state, item.lesson), asked);
+  };
+  std::stable_sort(items.begin(), items.end(), [&](const Item& a, const Item& b) { return rank(a) < rank(b); });
+  return items;
+}
+
+std::string due_text(const Course& course) {
+  const auto due = static_cast<int>(due_items(course).size());
+  if (due > 0) return "Due today: " + counted(due, "item") + ".";
+  State known;
+  for (const Item& item : all_items(course)) {
+    const auto card = course.store.state().cards.find(item.card);
+    if (card != course.store.state().cards.end()) known.cards.insert(*card);
+  }
+  const std::string next = next_due(known);
+  if (next.empty()) return "Nothing to review yet: lessons that you pass, and their questions, come back here.";
+  return "Nothing is due today. The next review is due on " + next + ".";
+}
+
+}  // namespace attn::learn

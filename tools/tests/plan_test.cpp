@@ -1,0 +1,136 @@
+// What to learn before an interview: which lessons and questions fit into the time, and on which day.
+#include "learn/commands/plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace attn::learn {
+namespace {
+
+using lesson::Asked;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+Topic topic(const std::string& number, int minutes, Asked asked, const std::vector<std::string>& after = {}) {
+  return {number, number + " title", {minutes, asked, after}, false, 20, {}};
+}
+
+Topic with_questions(Topic of, int often, int sometimes, int rarely) {
+  of.questions = {often, sometimes, rarely};
+  return of;
+}
+
+Topic passed(Topic of) {
+  of.passed = true;
+  return of;
+}
+
+std::vector<std::string> chosen(const std::vector<Topic>& topics, int minutes) {
+  std::vector<std::string> lines;
+  for (const auto& sitting : choose(topics, minutes)) {
+    lines.push_back(std::to_string(sitting.minutes) + " " + sitting.what);
+  }
+  return lines;
+}
+
+int total(const std::vector<Sitting>& sittings) {
+  return std::accumulate(sittings.begin(), sittings.end(), 0,
+                         [](int sum, const Sitting& sitting) { return sum + sitting.minutes; });
+}
+
+TEST(Choose, TakesWhatIsAskedMostFirst) {
+  const std::vector<Topic> topics = {topic("01", 60, Asked::rarely), topic("02", 60, Asked::sometimes),
+                                     topic("03", 60, Asked::often)};
+  EXPECT_THAT(chosen(topics, 60), ElementsAre("60 lesson 03 title"));
+  EXPECT_THAT(chosen(topics, 120), ElementsAre("60 lesson 02 title", "60 lesson 03 title"));
+  EXPECT_THAT(chosen(topics, 59), IsEmpty());
+}
+
+TEST(Choose, TakesALessonOnlyWithThoseThatItNeeds) {
+  const std::vector<Topic> topics = {topic("01", 40, Asked::rarely), topic("02", 30, Asked::rarely, {"01"}),
+                                     topic("03", 60, Asked::often, {"02"})};
+  EXPECT_THAT(chosen(topics, 129), IsEmpty());
+  EXPECT_THAT(chosen(topics, 130), ElementsAre("40 lesson 01 title", "30 lesson 02 title", "60 lesson 03 title"));
+  EXPECT_THAT(chosen({passed(topics[0]), passed(topics[1]), topics[2]}, 60), ElementsAre("60 lesson 03 title"));
+}
+
+TEST(Choose, TakesNoLesserLessonWhileOneThatIsAskedMoreDoesNotFit) {
+  EXPECT_THAT(chosen({topic("01", 60, Asked::rarely), topic("02", 90, Asked::often)}, 80), IsEmpty());
+}
+
+TEST(Choose, KeepsAQuarterForQuestionsThatAreAskedOften) {
+  const std::vector<Topic> topics = {with_questions(topic("01", 80, Asked::often), 0, 0, 9),
+                                     with_questions(topic("02", 30, Asked::rarely), 9, 0, 0)};
+  EXPECT_THAT(chosen(topics, 100), ElementsAre("27 9 questions: ./learn review --lesson 01", "27 9 questions: ./learn review --lesson 02"))
+      << "80 do not fit into 75";
+}
+
+TEST(Choose, PutsQuestionsAfterTheirLessonAndTheMostAskedFirst) {
+  const std::vector<Topic> topics = {with_questions(topic("01", 30, Asked::rarely), 1, 9, 0),
+                                     with_questions(topic("02", 30, Asked::often), 2, 1, 9)};
+  EXPECT_THAT(chosen(topics, 42), ElementsAre("30 lesson 02 title", "9 3 questions: ./learn review --lesson 02",
+                                              "3 1 question: ./learn review --lesson 01"));
+}
+
+TEST(Choose, RepeatsWhatIsPassedAndAskedOftenFromBlank) {
+  const std::vector<Topic> topics = {passed(topic("01", 60, Asked::often)), passed(topic("02", 60, Asked::rarely))};
+  EXPECT_THAT(chosen(topics, 30), ElementsAre("20 from blank: ./learn interview 01"));
+  EXPECT_THAT(chosen(topics, 19), IsEmpty());
+}
+
+TEST(Choose, NeverTakesMoreThanTheTime) {
+  std::vector<Topic> topics;
+  for (int i = 10; i < 30; ++i) {
+    topics.push_back(with_questions(topic(std::to_string(i), 7 * i % 90 + 20, static_cast<Asked>(i % 3)), 2, 1, 3));
+    if (i % 4 == 0) topics.back().passed = true;
+  }
+  for (int minutes = 0; minutes < 2000; minutes += 37) EXPECT_LE(total(choose(topics, minutes)), minutes);
+}
+
+TEST(Spread, SharesTheTimeOutAndContinuesALessonOnTheNextDay) {
+  const auto days = spread({{90, "a"}, {90, "b"}}, 100, 3);
+  ASSERT_EQ(days.size(), 3U);
+  EXPECT_EQ(days[0].day, 100);
+  EXPECT_EQ(days[2].day, 102);
+  ASSERT_EQ(days[1].sittings.size(), 2U);
+  EXPECT_EQ(days[0].sittings[0].minutes, 60);
+  EXPECT_EQ(days[1].sittings[0].what, "a, continued");
+  EXPECT_EQ(days[1].sittings[0].minutes, 30);
+  EXPECT_EQ(days[1].sittings[1].what, "b");
+  EXPECT_EQ(days[2].sittings[0].minutes, 60);
+}
+
+TEST(Spread, LeavesNoFewMinutesForAnotherDay) {
+  const auto days = spread({{70, "a"}, {50, "b"}}, 0, 2);
+  ASSERT_EQ(days.size(), 2U);
+  ASSERT_EQ(days[0].sittings.size(), 1U);
+  EXPECT_EQ(days[0].sittings[0].minutes, 70);
+}
+
+TEST(Spread, TakesFewerDaysWhereThereIsLittleToDo) {
+  EXPECT_EQ(spread({{75, "a"}}, 0, 1000).size(), 2U);
+  EXPECT_EQ(spread({{12, "a"}}, 0, 3).size(), 1U);
+  EXPECT_EQ(spread({}, 0, 3).size(), 1U);
+}
+
+TEST(Spread, KeepsEveryMinute) {
+  const std::vector<Sitting> sittings = {{75, "a"}, {9, "b"}, {105, "c"}, {3, "d"}, {200, "e"}};
+  for (int days = 1; days < 30; ++days) {
+    int sum = 0;
+    for (const auto& day : spread(sittings, 0, days)) {
+      EXPECT_THAT(day.sittings, Not(IsEmpty())) << days;
+      sum += total(day.sittings);
+    }
+    EXPECT_EQ(sum, total(sittings)) << days;
+  }
+}
+
+}  // namespace
+}  // namespace attn::learn
