@@ -328,7 +328,7 @@ TEST(FusedMultiHeadAttention, CopiesNoHeads) {
   // About 10 times X is what it takes: 3 for the projection and 3 inside Linear, 1 for the contexts and 1 for the
   // products that go there, 1 for the output and 1 inside Linear; the scores are small here.
   const bool copied_heads = bytes < 40 * one;  // a copy of the weight alone is 72 times X
-  // What else a wrong answer makes is not our business.
+  // A wrong answer may ask for memory for other reasons.
   const bool right = arma::approx_equal(attention.forward(X), by_definition(attention, H, X).output, "absdiff", 1e-9);
   EXPECT_HOLDS(2 * bytes <= 23 * one, "forward asked for " + bytes_text(bytes) + ", want at most " +
                                           bytes_text(23 * one / 2) + " (11.5 times as much as X)")

@@ -459,7 +459,7 @@ TEST(CrossAttention, CopiesNoHeads) {
   // context.
   const uword rows = 2 * (2 * L + 2 * S) + L + 5 + (S + L);
   const std::size_t asked = allocated_bytes(forward);
-  // What else a wrong answer makes is not our business.
+  // A wrong answer may ask for memory for other reasons.
   const arma::cube wanted = naive_multi_head(projections_of(attention), H, query, memory, memory).output;
   const bool right = arma::approx_equal(attention.forward(query, memory, memory), wanted, "absdiff", 1e-9);
   EXPECT_TRUE(asked <= rows * E * B * sizeof(double))
