@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "attn/linear.hpp"
 #include "attn/softmax.hpp"
@@ -124,6 +125,33 @@ TEST(LinearInit, LeavesOutTheBiasWhenAsked) {
   EXPECT_HOLDS(layer.bias.is_empty(), "the layer has a bias") << likely_mistake("bias_always");
 }
 
+/// What is likely when these numbers of a 100 x 200 layer were drawn between other bounds; empty if nothing is.
+std::string likely_bound(const arma::mat& drawn, bool of_weight) {
+  const double largest = drawn.max(), smallest = drawn.min();
+  if (largest == 0 && smallest == 0) {
+    return of_weight ? likely_mistake("weight_of_zeros") : likely_mistake("bias_of_zeros");
+  }
+  const double near = of_weight ? 0.99 : 0.9;
+  const std::vector<std::pair<double, std::string>> bounds = {
+      {1, likely_mistake("bound_one")},
+      {0.5, likely_mistake("bound_half")},
+      {10, likely_mistake("bound_is_root")},
+      {1 / 100.0, likely_mistake("bound_without_root")},
+      {1 / std::sqrt(200.0), likely_mistake("bound_from_out")},
+      {std::sqrt(3 / 100.0), likely_mistake("bound_root_of_three")},
+      {std::sqrt(6 / 100.0), likely_mistake("bound_root_of_six")},
+      {std::sqrt(6 / 300.0), likely_mistake("bound_of_glorot")},
+  };
+  for (const auto& [bound, likely] : bounds) {
+    if (largest <= bound && largest >= near * bound && -smallest <= bound && -smallest >= near * bound) {
+      return likely;
+    }
+  }
+  const double deviation = arma::stddev(arma::vectorise(drawn));  // a uniform variable stays within 1.73 of them
+  if (smallest >= 0 && deviation > 0.2 * largest) return likely_mistake("only_positive");
+  return of_weight && largest > 3 * deviation && -smallest > 3 * deviation ? likely_mistake("drawn_from_normal") : "";
+}
+
 // 20,000 draws for the weight, 200 for the bias: none reaches the bound, the largest and the smallest come near it, and
 // they are spread evenly between.
 TEST(LinearInit, DrawsUniformlyFromTheBound) {
@@ -141,11 +169,8 @@ TEST(LinearInit, DrawsUniformlyFromTheBound) {
                               ", want nearly -1/sqrt(in) = " + std::to_string(-bound) +
                               " and 1/sqrt(in) = " + std::to_string(bound);
     const auto fills = [&](double b) { return largest <= b && largest >= near * b; };
-    const std::string mistake = fills(1 / 100.0)               ? likely_mistake("bound_without_root")
-                                : fills(1 / std::sqrt(200.0))  ? likely_mistake("bound_from_out")
-                                : smallest >= 0 && largest > 0 ? likely_mistake("only_positive")
-                                                               : "";
-    EXPECT_HOLDS(fills(bound) && smallest >= -bound && smallest <= -near * bound, found) << mistake;
+    EXPECT_HOLDS(fills(bound) && smallest >= -bound && smallest <= -near * bound, found)
+        << likely_bound(drawn, of_weight);
     // A uniform variable on (-b, b) has the mean 0 and the standard deviation b / sqrt(3).
     EXPECT_HOLDS(std::abs(arma::stddev(arma::vectorise(drawn)) - bound / std::sqrt(3.0)) <= 0.1 * bound, found)
         << note("the numbers are not spread evenly between the two");

@@ -320,8 +320,11 @@ TEST(SafeSoftmaxRows, PassesOnANaN) {
   scores(1, 0, 1) = scores(1, 1, 1) = scores(1, 2, 1) = arma::datum::nan;
   const arma::cube weights = safe_softmax_rows(scores);
   ASSERT_THAT(weights, HasShape({{"L", 2}, {"S", 3}, {"N", 2}}));
+  const arma::cube right = naive_softmax_rows(scores);
+  const bool others_right = arma::approx_equal(weights.slice(0).row(1), right.slice(0).row(1), "absdiff", 1e-9) &&
+                            arma::approx_equal(weights.slice(1).row(0), right.slice(1).row(0), "absdiff", 1e-9);
   EXPECT_HOLDS(weights.slice(0).row(0).has_nan() && weights.slice(1).row(1).has_nan(), "a row of NaN became numbers")
-      << likely_mistake("nan_hidden");
+      << (others_right ? likely_mistake("nan_hidden") : "");
 }
 
 TEST(SafeSoftmaxRows, LeavesItsArguments) {
@@ -335,7 +338,7 @@ TEST(SafeSoftmaxRows, RejectsSizesOfZero) {
   EXPECT_PRED_FORMAT1(RejectsArgument("scores", {"4 x 3 x 0"}), [] { safe_softmax_rows(arma::cube(4, 3, 0)); });
 }
 
-// ------------------------------------------------------- what becomes of a query that may attend to no key, 03.1, 03.5
+// --------------------------------------------------------- what becomes of a query that may attend to no key, 03.1
 //
 // Your masked_fill and the plain softmax of lesson 00, with the three fill values that one finds in other people's
 // code; and last your safe_softmax_rows. In slice 1 query 1 may attend to no key.
@@ -395,6 +398,8 @@ TEST(FullyMaskedRow, GetsItsUnmaskedWeightsBackWhenMinus1e9IsAdded) {
   EXPECT_THAT(arma::mat(filled.slice(1).row(1)), IsNear(arma::mat(1, 4).fill(-1e9), {"1", "S"}))
       << note("filling forgets the scores, adding does not");
 }
+
+// --------------------------------------------------------------------------------- and with the safe softmax, 03.5
 
 TEST(FullyMaskedRow, TakesNothingWithTheSafeSoftmax) {
   const GoldenCase golden = load_golden("fully_masked");
@@ -564,8 +569,8 @@ TEST(ScaledDotProductAttention, EqualsTheDefinitionForOtherSizes) {
   struct Sizes {
     arma::uword L, S, D, Dv, N, M;
   };
-  for (const Sizes& n : {Sizes{3, 4, 2, 5, 6, 1},
-                         {3, 4, 5, 2, 6, 2},
+  for (const Sizes& n : {Sizes{3, 4, 5, 2, 6, 2},
+                         {3, 4, 2, 5, 6, 1},
                          {4, 3, 2, 5, 6, 3},
                          {5, 2, 3, 4, 6, 6},
                          {1, 4, 3, 2, 2, 2},
@@ -600,9 +605,11 @@ TEST(ScaledDotProductAttention, PassesOnANaN) {
   Q(1, 2, 0) = arma::datum::nan;
   arma::cube output = scaled_dot_product_attention(Q, golden.cube("K"), golden.cube("V"));
   ASSERT_THAT(output, HasShape({{"L", 4}, {"Dv", 6}, {"N", 2}}));
-  EXPECT_HOLDS(output.slice(0).row(1).has_nan(), "the row of a query that holds NaN became numbers")
-      << likely_mistake("nan_hidden");
+  const bool passed_on = output.slice(0).row(1).has_nan();
   output.slice(0).row(1) = golden.cube("output").slice(0).row(1);
+  const bool others_right = arma::approx_equal(output, golden.cube("output"), "absdiff", 1e-9);
+  EXPECT_HOLDS(passed_on, "the row of a query that holds NaN became numbers")
+      << (others_right ? likely_mistake("nan_hidden") : "");
   EXPECT_THAT(output, Matches(golden.expected("output")))
       << note("one query holds NaN: the other rows stay as they are");
 }

@@ -463,7 +463,7 @@ TEST(MultiHeadAttention, CopiesNoHeads) {
   const std::size_t needed = 4 * one_projection + unit + unit;
   const std::size_t one_weight = 192 * 192 * sizeof(double);
   const std::size_t asked_for = allocated_bytes([&] { attention.forward(X); });
-  // What else a wrong answer makes is not our business.
+  // A wrong answer may ask for memory for other reasons.
   const bool right = arma::approx_equal(attention.forward(X), naive(attention, X).output, "absdiff", 1e-9);
   EXPECT_HOLDS(asked_for <= needed + 2 * unit, "forward asks for " + bytes_text(asked_for) + ", and " +
                                                    bytes_text(needed) + " are enough; " + bytes_text(unit) +
