@@ -227,7 +227,7 @@ std::string milliseconds_text(double seconds) { return std::to_string(std::lroun
 
 // ------------------------------------------------------------------------------------------- window_keys, 17.1
 
-TEST(WindowKeys, ListsTheKeysOfTheExampleWorkedByHand) { expect_golden_keys("mask_by_hand", {3, 5, 2, 1}); }
+TEST(WindowKeys, ListsTheKeysOfTheExampleWorkedByHand) { expect_golden_keys("mask_by_hand", {3, 7, 3, 2}); }
 
 TEST(WindowKeys, EqualsPyTorch) {
   expect_golden_keys("mask_square", {9, 9, 4, 2});
@@ -298,7 +298,7 @@ TEST(SlidingWindowMask, HasARowForEachQueryAndAColumnForEachKey) {
 }
 
 TEST(SlidingWindowMask, GivesTheExampleWorkedByHand) {
-  EXPECT_THAT(numbers(sliding_window_mask(3, 5, 2, 1)), Matches(load_golden("mask_by_hand").expected("mask")));
+  EXPECT_THAT(numbers(sliding_window_mask(3, 7, 3, 2)), Matches(load_golden("mask_by_hand").expected("mask")));
 }
 
 TEST(SlidingWindowMask, EqualsPyTorch) {
@@ -336,11 +336,11 @@ TEST(SlidingWindowAttention, GivesEachQueryARowAsWideAsTheValues) {
 
 TEST(SlidingWindowAttention, GivesTheExampleWorkedByHand) {
   const GoldenCase golden = load_golden("by_hand");
-  arma::cube Q(3, 4, 1), K(5, 4, 1), V(5, 2, 1);
+  arma::cube Q(3, 4, 1), K(7, 4, 1), V(7, 2, 1);
   Q.slice(0) = {{2, 0, 2, 0}, {0, 2, 0, 1}, {2, 2, 0, 0}};
-  K.slice(0) = {{1, 0, 1, 0}, {0, 1, 0, 0}, {1, 1, 0, 2}, {2, 0, 0, 1}, {0, 0, 1, 2}};
-  V.slice(0) = {{4, 0}, {0, 2}, {1, 1}, {0, 4}, {2, 0}};
-  EXPECT_THAT(sliding_window_attention(Q, K, V, 2, 1), Matches(golden.expected("output")));
+  K.slice(0) = {{1, 0, 1, 0}, {0, 1, 0, 0}, {1, 1, 0, 2}, {2, 0, 0, 1}, {0, 0, 1, 2}, {1, 0, 0, 1}, {0, 1, 2, 0}};
+  V.slice(0) = {{4, 0}, {0, 2}, {1, 1}, {0, 4}, {2, 0}, {3, 1}, {0, 3}};
+  EXPECT_THAT(sliding_window_attention(Q, K, V, 3, 2), Matches(golden.expected("output")));
 }
 
 TEST(SlidingWindowAttention, ReturnsTheValuesForAWindowOfOne) {

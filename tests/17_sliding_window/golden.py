@@ -23,14 +23,14 @@ def attention_case(case, Q, K, V, window, sinks=0):
 
 def by_hand():
     Q = doubles([[[2, 0, 2, 0], [0, 2, 0, 1], [2, 2, 0, 0]]])
-    K = doubles([[[1, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 2], [2, 0, 0, 1], [0, 0, 1, 2]]])
-    V = doubles([[[4, 0], [0, 2], [1, 1], [0, 4], [2, 0]]])
-    return attention_case(Case(), Q, K, V, 2, 1).only("output")
+    K = [[1, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 2], [2, 0, 0, 1], [0, 0, 1, 2], [1, 0, 0, 1], [0, 1, 2, 0]]
+    V = [[4, 0], [0, 2], [1, 1], [0, 4], [2, 0], [3, 1], [0, 3]]
+    return attention_case(Case(), Q, doubles([K]), doubles([V]), 3, 2).only("output")
 
 
 def cases():
     return {
-        "mask_by_hand": mask_case(3, 5, 2, 1),
+        "mask_by_hand": mask_case(3, 7, 3, 2),
         "mask_square": mask_case(9, 9, 4, 2),
         "mask_more_keys": mask_case(6, 11, 3, 2),
         "mask_without_sinks": mask_case(5, 8, 3),
