@@ -68,7 +68,8 @@ TEST(Choose, TakesNoLesserLessonWhileOneThatIsAskedMoreDoesNotFit) {
 TEST(Choose, KeepsAQuarterForQuestionsThatAreAskedOften) {
   const std::vector<Topic> topics = {with_questions(topic("01", 80, Asked::often), 0, 0, 9),
                                      with_questions(topic("02", 30, Asked::rarely), 9, 0, 0)};
-  EXPECT_THAT(chosen(topics, 100), ElementsAre("27 9 questions: ./learn review --lesson 01", "27 9 questions: ./learn review --lesson 02"))
+  EXPECT_THAT(chosen(topics, 100),
+              ElementsAre("27 9 questions: ./learn review --lesson 01", "27 9 questions: ./learn review --lesson 02"))
       << "80 do not fit into 75";
 }
 

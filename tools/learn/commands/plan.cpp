@@ -152,8 +152,8 @@ std::vector<PlannedDay> spread(const std::vector<Sitting>& sittings, Day first, 
   const auto is_last = [&] { return static_cast<int>(planned.size()) == days; };
   for (Sitting sitting : sittings) {
     bool is_rest = false;
-    for (int left = per_day - sum_of(planned.back().sittings);
-         !is_last() && sitting.minutes - left > worth_a_sitting; left = per_day) {
+    for (int left = per_day - sum_of(planned.back().sittings); !is_last() && sitting.minutes - left > worth_a_sitting;
+         left = per_day) {
       if (left >= worth_a_sitting) {
         planned.back().sittings.push_back({left, sitting.what});
         if (!is_rest) sitting.what += ", continued";
