@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "judge/naming.hpp"
+#include "judge/place.hpp"
 
 namespace attn::judge {
 
@@ -131,6 +132,7 @@ Report make_report(std::vector<CheckResult> checks, const Lesson& lesson) {
     met_task = met_task || check.state == State::not_written;
   }
   if (!all_passed) name_mistakes(checks, Recordings::read(lesson.recordings_file()));
+  if (!all_passed) find_places(checks, lesson);
   if (met_task && checks.size() > 1) report.open_tasks = open_tasks(lesson);
   report.checks = std::move(checks);
   return report;
@@ -144,6 +146,7 @@ void to_json(json& out, const Report& report) {
                 {"state", text_of(check.state)},
                 {"task", check.task},
                 {"file", check.file}};
+    if (check.line != 0) one["line"] = check.line;
     if (!check.failures.empty()) one["failures"] = check.failures;
     if (!check.borrowed.empty()) one["borrowed"] = check.borrowed;
     if (check.printed_bytes > 0) one.update({{"printed", check.printed}, {"printed_bytes", check.printed_bytes}});
@@ -166,6 +169,7 @@ void from_json(const json& in, Report& report) {
     check.state = static_cast<State>(state - std::begin(states));
     check.task = one.value("task", "");
     check.file = one.value("file", "");
+    check.line = one.value("line", 0);
     check.failures = one.value("failures", check.failures);
     check.borrowed = one.value("borrowed", "");
     check.printed = one.value("printed", "");

@@ -233,7 +233,7 @@ std::string describe(const CheckResult& result, const lesson::Lesson& lesson, co
   const bool has_names = shown != nullptr && !shown->likely.empty();
   text += reasons(result, has_names ? sentences_of(lesson) : Sentences{}, wording);
   text += printed_lines(result);
-  if (result.state != State::not_written) text += line("where", result.file);
+  if (result.state != State::not_written) text += line("where", result.place());
   if (wording.hints) text += line("hint", "./learn hint " + result.task);
   return text + "\n";
 }
