@@ -154,10 +154,11 @@ std::string first_append_error(KVCache& cache, const arma::cube& K) {
   } catch (const std::invalid_argument&) {
     throw;
   } catch (const std::logic_error& error) {
+    const bool has_sizes = !cache.lengths().is_empty() && cache.keys().n_slices > 0;
     return line("threw", error.what()) +
-           note(
-               "a new cache has no sizes yet: does the first append give lengths_ B zeros, and keys_ and values_ the "
-               "sizes 0, D and H·B?");
+           (has_sizes ? ""
+                      : note("a new cache has no sizes until the first append gives lengths_ B zeros, and keys_ and "
+                             "values_ the sizes 0, D and H·B"));
   }
   return {};
 }

@@ -7,6 +7,8 @@
 #include <set>
 #include <sstream>
 
+#include "judge/thrown.hpp"
+
 namespace attn::judge {
 
 namespace {
@@ -101,41 +103,14 @@ std::string likely_line(const std::vector<std::string>& ids, const Sentences& se
   return says.empty() ? "" : line("likely", joined(says, "; or ") + source);
 }
 
-/// What Armadillo's messages mean to a reader who has not met them before; empty for others.
-std::string explain_thrown(const std::string& thrown) {
-  static const std::pair<const char*, const char*> meanings[] = {
-      {"requested size is too large", "a size went below zero? an arma::uword then goes round to a huge number"},
-      {"size is fixed and hence cannot be changed", "a matrix was assigned to a slice of another size"},
-      {"addition: incompatible", "a sum needs two of the same size (a layer without bias has an empty one)"},
-      {"copy into submatrix", "a block was given a matrix of another size: cols(first, last) includes the last"},
-      {"slices(): indices out of bounds", "slices count from 0, and slices(first, last) includes the last"},
-      {"submat(): indices", "rows and columns count from 0, and submat(r0, c0, r1, c1) includes row r1 and column c1"},
-      {"keep is ", "dropout was given a cube of another size than the weights: it acts on the weights, in one call"},
-      {"in is 0, expected at least 1", "a Linear was made with no inputs: which size should it have?"},
-      {"slice(): index out of bounds", "slices count from 0 to n_slices - 1"},
-      {"each_row(): incompatible size", "the row that is added must be as wide as the matrix"},
-      {"cols(): indices out of bounds", "columns count from 0, and cols(first, last) includes the last"},
-      {"rows(): indices out of bounds", "rows count from 0, and rows(first, last) includes the last"},
-      {"index out of bounds", "an index is not below its size: (row, column, slice), each counted from 0"},
-      {"incompatible matrix dimensions", "a product needs (a x b) * (b x c): is a factor transposed, or cut wrongly?"},
-      {"incorrect distribution parameters", "distr_param(lo, hi) needs lo < hi: an integer division that gives 0?"},
-      {"not compatible with column vector layout",
-       "a matrix was put where a column (arma::vec) belongs; between { }, do the fields stand in the struct's order?"},
-      {"not compatible with row vector layout", "a row of n numbers is made with arma::zeros<arma::rowvec>(n)"},
-  };
-  for (const auto& [part, meaning] : meanings) {
-    if (thrown.find(part) != std::string::npos) return line("note", meaning);
-  }
-  return {};
-}
-
 std::string thrown_lines(const Failure& failure) {
   std::string text;
   for (const auto& [label, thrown] : failure.statements) {
     if (thrown == "std::bad_alloc" || thrown.find("out of memory") != std::string::npos) {
       text += block(label, thrown + ": it asked for more memory than a check may use");
     } else {
-      text += block(label, thrown) + explain_thrown(thrown);
+      const std::string meaning = explain_thrown(thrown);
+      text += block(label, thrown) + (meaning.empty() ? "" : line("note", meaning));
     }
   }
   return text;
