@@ -225,7 +225,11 @@ std::string describe_all(const Report& report, const lesson::Lesson& lesson, con
     return std::to_string(report.passed()) + " of " + std::to_string(report.checks.size()) + " checks passed";
   };
   const CheckResult* first = report.first_failing();
-  if (first == nullptr) return "✓ " + lesson.title() + ": " + counts() + "\n";
+  if (first == nullptr) {
+    std::string passed = "✓ " + lesson.title() + ": " + counts() + "\n";
+    for (const auto& remark : report.remarks) passed += line("note", remark).substr(1) + "\n";
+    return passed;
+  }
 
   std::string text = describe(*first, lesson, wording) + also_failing(report, *first);
   const auto not_run = std::count_if(report.checks.begin(), report.checks.end(),
