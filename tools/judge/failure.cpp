@@ -49,6 +49,7 @@ void merge(Failure& into, const Failure& part) {
   if (!part.likeness.empty()) into.likeness = part.likeness;
   if (part.comparison) into.comparison = part.comparison;
   if (!part.task.empty()) into.task = part.task;
+  if (!part.frames.empty()) into.frames = part.frames;
   append(into.given, part.given);
   append(into.statements, part.statements);
   append(into.notes, part.notes);
@@ -104,6 +105,7 @@ void to_json(json& out, const Failure& failure) {
                          {"tolerance", comparison->tolerance}};
   }
   if (!failure.task.empty()) out["task"] = failure.task;
+  if (!failure.frames.empty()) out["frames"] = failure.frames;
 }
 
 void from_json(const json& in, Failure& failure) {
@@ -130,6 +132,7 @@ void from_json(const json& in, Failure& failure) {
                                     Fingerprint::from_text(comparison->at("got")), comparison->at("tolerance")};
   }
   failure.task = in.value("task", "");
+  failure.frames = in.value("frames", failure.frames);
 }
 
 std::string encode(const Failure& part) {

@@ -78,7 +78,8 @@ struct Failure {
   std::vector<std::string> likely;  ///< ids of catalogued mistakes
   std::vector<std::string> notes;
   std::optional<Comparison> comparison;
-  std::string task;  ///< that todo() names
+  std::string task;                 ///< that todo() names
+  std::vector<std::size_t> frames;  ///< addresses of the calls that led here, the innermost first (trace.hpp)
 };
 
 /// Adds what `part` says to a failure. Its kind counts unless it is a claim.

@@ -82,7 +82,8 @@ std::string RejectsArgument::diagnose(const std::function<void()>& call) const {
   } catch (const std::invalid_argument& error) {
     const std::string threw = line("threw", "std::invalid_argument: " + std::string(error.what())) + wanted;
     if (!names_argument(error.what(), argument_)) {
-      return threw + note("did a function that you call throw it? Check " + argument_ + " first");
+      return threw + note("did a function that you call throw it? Check " + argument_ +
+                          " before that call; in a constructor, in its first initialiser");
     }
     for (const std::string& word : words_) {
       if (std::string(error.what()).find(word) == std::string::npos) return threw;

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "judge/naming.hpp"
+#include "judge/place.hpp"
+#include "judge/unfinished.hpp"
 
 namespace attn::judge {
 
@@ -84,6 +87,48 @@ void use_work_folder(Failure& failure, const Lesson& lesson) {
   }
 }
 
+/// The declarations that a file's #include "attn/..." lines bring, one level deep.
+std::string declarations_for(const std::string& code, const Lesson& lesson) {
+  const std::string include = "#include \"attn/";
+  std::string text;
+  for (auto at = code.find(include); at != std::string::npos; at = code.find(include, at + 1)) {
+    const auto begin = at + include.size();
+    const auto file = lesson.root / "include" / "attn" / code.substr(begin, code.find('"', begin) - begin);
+    if (std::filesystem::is_regular_file(file)) text += lesson::read_file(file);
+  }
+  return text;
+}
+
+/// Where `auto` keeps an expression of Armadillo, in one of the learner's files; those whose parts are gone first.
+std::vector<Unfinished> unfinished_in(const std::string& file, const Lesson& lesson) {
+  if (!std::filesystem::is_regular_file(lesson.root / file)) return {};
+  const std::string code = lesson::read_file(lesson.root / file);
+  if (code.find("auto") == std::string::npos) return {};
+  auto found = unfinished_expressions(code, declarations_for(code, lesson));
+  std::stable_partition(found.begin(), found.end(), [](const Unfinished& one) { return one.dangles; });
+  return found;
+}
+
+/// A note in all that failed in the same file: the first where parts are gone, because then nothing else that is said of
+/// a value may be the cause. A remark where all passed.
+void note_unfinished_expressions(Report& report, const Lesson& lesson) {
+  const bool all_passed = report.passed() == static_cast<int>(report.checks.size());
+  for (const auto& file : lesson.stub_files()) {
+    const auto found = unfinished_in(file, lesson);
+    if (found.empty()) continue;
+    const auto& first = found.front();
+    if (all_passed && first.dangles) {
+      report.remarks.push_back(file + ", " + advice(first) + ". That all checks passed is luck.");
+    }
+    for (auto& check : report.checks) {
+      Failure* shown = check.shown();
+      const bool in_file = check.file == file || lesson.judged_file(check.suite) == file;
+      if (shown == nullptr || !in_file || shown->kind == Failure::Kind::not_written) continue;
+      shown->notes.insert(first.dangles ? shown->notes.begin() : shown->notes.end(), advice(first));
+    }
+  }
+}
+
 }  // namespace
 
 const Failure* CheckResult::shown() const {
@@ -131,8 +176,10 @@ Report make_report(std::vector<CheckResult> checks, const Lesson& lesson) {
     met_task = met_task || check.state == State::not_written;
   }
   if (!all_passed) name_mistakes(checks, Recordings::read(lesson.recordings_file()));
+  if (!all_passed) find_places(checks, lesson);
   if (met_task && checks.size() > 1) report.open_tasks = open_tasks(lesson);
   report.checks = std::move(checks);
+  note_unfinished_expressions(report, lesson);
   return report;
 }
 
@@ -144,12 +191,14 @@ void to_json(json& out, const Report& report) {
                 {"state", text_of(check.state)},
                 {"task", check.task},
                 {"file", check.file}};
+    if (check.line != 0) one["line"] = check.line;
     if (!check.failures.empty()) one["failures"] = check.failures;
     if (!check.borrowed.empty()) one["borrowed"] = check.borrowed;
     if (check.printed_bytes > 0) one.update({{"printed", check.printed}, {"printed_bytes", check.printed_bytes}});
     out["checks"].push_back(std::move(one));
   }
   for (const auto& open : report.open_tasks) out["open_tasks"].push_back({open.task, open.place});
+  if (!report.remarks.empty()) out["remarks"] = report.remarks;
   if (!report.problem.empty()) out["problem"] = report.problem;
 }
 
@@ -157,6 +206,7 @@ void from_json(const json& in, Report& report) {
   report = {};
   report.lesson = in.value("lesson", "");
   report.problem = in.value("problem", "");
+  report.remarks = in.value("remarks", report.remarks);
   for (const auto& one : in.at("checks")) {
     CheckResult check;
     check.suite = one.at("suite");
@@ -166,6 +216,7 @@ void from_json(const json& in, Report& report) {
     check.state = static_cast<State>(state - std::begin(states));
     check.task = one.value("task", "");
     check.file = one.value("file", "");
+    check.line = one.value("line", 0);
     check.failures = one.value("failures", check.failures);
     check.borrowed = one.value("borrowed", "");
     check.printed = one.value("printed", "");

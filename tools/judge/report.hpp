@@ -21,6 +21,7 @@ struct Report {
   std::string lesson;  ///< "01_self_attention_v1"
   std::vector<CheckResult> checks;
   std::vector<OpenTask> open_tasks;  ///< where a check ran into one
+  std::vector<std::string> remarks;  ///< what should be changed though every check passed
   std::string problem;               ///< why there is no result at all
 
   int passed() const;

@@ -32,14 +32,7 @@
 #include "attn/todo.hpp"
 #include "judge/diagnosis.hpp"
 #include "judge/sanitizer.hpp"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define ATTN_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ATTN_ADDRESS_SANITIZER 1
-#endif
-#endif
+#include "judge/trace.hpp"
 
 #ifdef ATTN_ADDRESS_SANITIZER
 /// The sanitizer reserves terabytes of address space, so it has to limit allocations itself. Leaks are not looked for:
@@ -71,6 +64,7 @@ struct Assignment {
   int events;
   std::size_t printed_bytes;
   const char* filter;
+  Trace* crash;
 };
 const Assignment* assignment = nullptr;
 
@@ -104,9 +98,11 @@ std::string judged_expression(const std::string& message) {
 Failure thrown_failure() {
   Failure failure;
   failure.kind = Failure::Kind::exception;
+  failure.frames = last_throw().frames();
   try {
     std::rethrow_exception(std::current_exception());
   } catch (const NotWritten& unwritten) {
+    failure.frames.clear();
     failure.kind = Failure::Kind::not_written;
     failure.task = unwritten.task;
     failure.statements.push_back({"todo", unwritten.what()});
@@ -126,6 +122,9 @@ Failure failure_of(const ::testing::TestPartResult& part) {
   failure.expression = shortened(judged_expression(message));
   const bool says_nothing = !failure.shape && !failure.worst && failure.statements.empty();
   if (says_nothing) failure.statements.push_back({"check", shortened(message.substr(0, message.find('\x1e')))});
+  const auto threw = [](const Statement& said) { return said.label == "threw" && said.text != "nothing"; };
+  const auto& said = failure.statements;
+  if (std::any_of(said.begin(), said.end(), threw)) failure.frames = last_throw().frames();
   return failure;
 }
 
@@ -158,6 +157,7 @@ class EventSender : public ::testing::EmptyTestEventListener {
 
   void OnTestStart(const ::testing::TestInfo&) override {
     begin_comparisons();
+    forget_throws();
     arma::arma_rng::set_seed(seed_);
     set_limit(RLIMIT_FSIZE, printed() + printed_bytes_);
     send({{"event", "start"}, {"printed", printed()}});
@@ -287,6 +287,7 @@ class Child {
     if (pid_ > 0) stop();
     if (events_ >= 0) close(events_);
     if (output_ >= 0) close(output_);
+    if (crash_ != nullptr && pid_ > 0) munmap(crash_, sizeof *crash_);  // the child needs it until its end
   }
 
   Child(const Child&) = delete;
@@ -299,6 +300,9 @@ class Child {
     const int output = memfd_create("printed by the checks", MFD_CLOEXEC);
     std::cout.flush();
     std::fflush(nullptr);
+    void* const shared = mmap(nullptr, sizeof(Trace), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) throw std::runtime_error(std::string("mmap: ") + std::strerror(errno));
+    crash_ = new (shared) Trace;
     const pid_t parent = getpid();
     const pid_t child = fork();
     if (child < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
@@ -306,7 +310,7 @@ class Child {
       for (const int signal : ending_signals) handle(signal, SIG_DFL);
       handle(SIGTSTP, SIG_DFL);
       confine(output, parent, limits);
-      assignment = new Assignment{ends[1], limits.printed_bytes, (new std::string(filter))->c_str()};
+      assignment = new Assignment{ends[1], limits.printed_bytes, (new std::string(filter))->c_str(), crash_};
       return false;
     }
     close(ends[1]);
@@ -349,6 +353,16 @@ class Child {
     raise(SIGSTOP);
     kill(pid_, SIGCONT);
   }
+
+  /// Lets the child take its stack, if it can: a busy machine has 0.2 s for it.
+  void ask_where() {
+    if (has_sanitizer || ended()) return;
+    kill(pid_, trace_signal);
+    for (int tries = 0; tries < 200 && crash_->empty() && !ended(); ++tries) poll(nullptr, 0, 1);
+  }
+
+  /// Where it crashed, or was when asked.
+  std::vector<std::size_t> where() const { return crash_->frames(); }
 
   /// Ends the child and what it started.
   void stop() {
@@ -401,6 +415,7 @@ class Child {
   pid_t pid_ = 0;
   int events_ = -1;
   int output_ = -1;
+  Trace* crash_ = nullptr;  ///< shared with the child
   bool closed_ = false;
   bool all_read_ = false;
   std::string received_;
@@ -563,6 +578,7 @@ class Supervisor {
   }
 
   void stop(Child& child, Overrun overrun) {
+    if (running_) child.ask_where();
     child.stop();
     if (!planned_) {
       const std::string what = overrun == Overrun::waiting
@@ -597,6 +613,7 @@ class Supervisor {
     CheckResult& result = results().at(next_);
     result.state = state;
     result.failures = {ended_failure(why)};
+    result.failures.front().frames = child.where();
     if (!running_) printed_at_start_ = child.printed();
     std::string printed = child.read_printed(printed_at_start_, sanitizer_bytes);
     finish(child, child.printed());
@@ -661,6 +678,7 @@ std::optional<Outcome> supervise(const Limits& limits) {
 bool is_supervised() { return assignment != nullptr; }
 
 void run_assigned_checks() {
+  keep_traces(*assignment->crash);
   if (*assignment->filter != '\0') GTEST_FLAG_SET(filter, assignment->filter);
   GTEST_FLAG_SET(repeat, 1);  // the parent expects each check once, in its order
   GTEST_FLAG_SET(shuffle, false);

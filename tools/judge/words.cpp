@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "judge/excerpt_text.hpp"
+#include "judge/thrown.hpp"
 
 namespace attn::judge {
 
@@ -107,41 +108,14 @@ std::string likely_line(const std::vector<std::string>& ids, const Sentences& se
   return ids.empty() ? "" : line("likely", likely_text(ids, sentences) + source);
 }
 
-/// What Armadillo's messages mean to a reader who has not met them before; empty for others.
-std::string explain_thrown(const std::string& thrown) {
-  static const std::pair<const char*, const char*> meanings[] = {
-      {"requested size is too large", "a size went below zero? an arma::uword then goes round to a huge number"},
-      {"size is fixed and hence cannot be changed", "a matrix was assigned to a slice of another size"},
-      {"addition: incompatible", "a sum needs two of the same size (a layer without bias has an empty one)"},
-      {"copy into submatrix", "a block was given a matrix of another size: cols(first, last) includes the last"},
-      {"slices(): indices out of bounds", "slices count from 0, and slices(first, last) includes the last"},
-      {"submat(): indices", "rows and columns count from 0, and submat(r0, c0, r1, c1) includes row r1 and column c1"},
-      {"keep is ", "dropout was given a cube of another size than the weights: it acts on the weights, in one call"},
-      {"in is 0, expected at least 1", "a Linear was made with no inputs: which size should it have?"},
-      {"slice(): index out of bounds", "slices count from 0 to n_slices - 1"},
-      {"each_row(): incompatible size", "the row that is added must be as wide as the matrix"},
-      {"cols(): indices out of bounds", "columns count from 0, and cols(first, last) includes the last"},
-      {"rows(): indices out of bounds", "rows count from 0, and rows(first, last) includes the last"},
-      {"index out of bounds", "an index is not below its size: (row, column, slice), each counted from 0"},
-      {"incompatible matrix dimensions", "a product needs (a x b) * (b x c): is a factor transposed, or cut wrongly?"},
-      {"incorrect distribution parameters", "distr_param(lo, hi) needs lo < hi: an integer division that gives 0?"},
-      {"not compatible with column vector layout",
-       "a matrix was put where a column (arma::vec) belongs; between { }, do the fields stand in the struct's order?"},
-      {"not compatible with row vector layout", "a row of n numbers is made with arma::zeros<arma::rowvec>(n)"},
-  };
-  for (const auto& [part, meaning] : meanings) {
-    if (thrown.find(part) != std::string::npos) return line("note", meaning);
-  }
-  return {};
-}
-
 std::string thrown_lines(const Failure& failure) {
   std::string text;
   for (const auto& [label, thrown] : failure.statements) {
     if (thrown == "std::bad_alloc" || thrown.find("out of memory") != std::string::npos) {
       text += block(label, thrown + ": it asked for more memory than a check may use");
     } else {
-      text += block(label, thrown) + explain_thrown(thrown);
+      const std::string meaning = explain_thrown(thrown);
+      text += block(label, thrown) + (meaning.empty() ? "" : line("note", meaning));
     }
   }
   return text;
@@ -165,8 +139,8 @@ std::string failure_lines(const Failure& failure, const Sentences& sentences, co
   const bool nearly = failure.worst && std::abs(failure.worst->got - failure.worst->expected) < 1e-5;
   if (nearly) text += line("note", "nearly right: is there a float, or a small number added?");
   if (wording.names) text += likely_line(failure.likely, sentences, borrowed);
-  if (wording.names && failure.likely.empty() && !failure.likeness.empty()) text += line("note", failure.likeness);
   for (const auto& note : failure.notes) text += line("note", note);
+  if (wording.names && failure.likely.empty() && !failure.likeness.empty()) text += line("note", failure.likeness);
   return text;
 }
 
@@ -276,7 +250,7 @@ std::string describe(const CheckResult& result, const lesson::Lesson& lesson, co
   const bool has_names = shown != nullptr && !shown->likely.empty();
   text += reasons(result, has_names ? sentences_of(lesson) : Sentences{}, wording);
   text += printed_lines(result);
-  if (result.state != State::not_written) text += line("where", result.file);
+  if (result.state != State::not_written) text += line("where", result.place());
   if (wording.hints) text += line("hint", "./learn hint " + result.task);
   return text + "\n";
 }
@@ -293,7 +267,11 @@ std::string describe_all(const Report& report, const lesson::Lesson& lesson, con
     return std::to_string(report.passed()) + " of " + std::to_string(report.checks.size()) + " checks passed";
   };
   const CheckResult* first = report.first_failing();
-  if (first == nullptr) return "✓ " + lesson.title() + ": " + counts() + "\n";
+  if (first == nullptr) {
+    std::string passed = "✓ " + lesson.title() + ": " + counts() + "\n";
+    for (const auto& remark : report.remarks) passed += line("note", remark).substr(1) + "\n";
+    return passed;
+  }
 
   std::string text = describe(*first, lesson, wording);
   if (wording.names) text += also_likely(report, *first, sentences_of(lesson));

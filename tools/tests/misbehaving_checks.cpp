@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "attn/todo.hpp"
 #include "judge/matchers.hpp"
@@ -93,6 +94,8 @@ TEST(Misbehaving, LoopsForEverToo) { loop(); }
 TEST(Misbehaving, ThrowsSomethingOdd) { throw 42; }
 
 TEST(Misbehaving, ThrowsAnException) { throw std::runtime_error("out of ideas"); }
+
+TEST(Misbehaving, ThrowsInALibrary) { EXPECT_EQ(std::vector<int>(3).at(3), 1); }
 
 TEST(Misbehaving, Aborts) { std::abort(); }
 

@@ -98,6 +98,28 @@ class ReportTest : public ::testing::Test {
   Recordings recordings_;
 };
 
+// ------------------------------------------------------------------------------------------------- where, and auto
+
+TEST_F(ReportTest, SaysWhereTheFunctionOfTheTaskBegins) {
+  put(lesson.folder() / "sums.cpp", "int add_one(int x) {\n  return x;\n}\n\nint merge_all(int x) { return x; }\n");
+  EXPECT_THAT(of({failed("Sums", "EqualsPyTorch", got(unknown))}),
+              ::testing::HasSubstr("where   lessons/42_sums/sums.cpp:5\n"));
+  EXPECT_THAT(of({failed("Sums", "Rejects", got(unknown))}),
+              ::testing::HasSubstr("where   lessons/42_sums/sums.cpp\n"));
+}
+
+TEST_F(ReportTest, PutsAutoFirstAmongTheNotesAndRemarksOnItWhenAllPassed) {
+  put(lesson.folder() / "sums.cpp",
+      "arma::mat f(const arma::mat& A) {\n  auto e = arma::exp(A * 2).t();\n  return e;\n}\n");
+  CheckResult check = failed("Sums", "EqualsPyTorch", got(unknown));
+  check.failures.front().notes = {"another note"};
+  const std::string sentence = "line 2: auto keeps an unfinished Armadillo expression, whose parts may be gone";
+  EXPECT_THAT(report({check}).checks.front().failures.front().notes,
+              ::testing::ElementsAre(::testing::StartsWith(sentence), "another note"));
+  EXPECT_THAT(of({passed("Sums", "EqualsPyTorch")}),
+              ::testing::HasSubstr("checks passed\n  note    lessons/42_sums/sums.cpp, " + sentence));
+}
+
 // ------------------------------------------------------------------------------------------------------- tasks
 
 TEST_F(ReportTest, KnowsTheTaskOfACheckByItsSectionItsNameOrItsExpression) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "judge/process.hpp"
+#include "judge/sanitizer.hpp"
 #include "judge/words.hpp"
 #include "lesson/lesson.hpp"
 #include "scratch.hpp"
@@ -38,13 +40,15 @@ struct Outcome {
 };
 
 /// Some of the misbehaving checks, in an environment with these variables ("NAME=value").
-Outcome outcome_of(const std::string& filter, std::vector<std::string> environment = {}) {
+Outcome outcome_of(const std::string& filter, std::vector<std::string> environment = {},
+                   const std::string& work_folder = "lessons") {
   const Scratch scratch;
   const auto report = scratch.path() / "report.json";
   const auto output = scratch.path() / "output.txt";
   std::vector<std::string> command = {"env"};
   command.insert(command.end(), environment.begin(), environment.end());
-  command.insert(command.end(), {program.string(), "--gtest_filter=" + filter, "--report=" + report.string()});
+  command.insert(command.end(), {program.string(), "--gtest_filter=" + filter, "--report=" + report.string(),
+                                 "--work-folder=" + work_folder});
   Outcome outcome;
   const auto start = std::chrono::steady_clock::now();
   outcome.exit_code = run(command, scratch.path(), output);
@@ -70,10 +74,10 @@ const std::string& text(const std::string& check) { return outcome().texts.at(ch
 
 TEST(Supervisor, JudgesEveryCheckAndSurvives) {
   EXPECT_EQ(outcome().exit_code, 1);
-  EXPECT_EQ(outcome().states.size(), 20U);
+  EXPECT_EQ(outcome().states.size(), 21U);
   EXPECT_EQ(state("First"), "passed");
   EXPECT_EQ(state("Last"), "passed");
-  EXPECT_THAT(outcome().printed, HasSubstr("2 of 20 checks passed"));
+  EXPECT_THAT(outcome().printed, HasSubstr("2 of 21 checks passed"));
 }
 
 TEST(Supervisor, NamesACrash) {
@@ -81,6 +85,33 @@ TEST(Supervisor, NamesACrash) {
   EXPECT_EQ(state("Crashes"), "ended");
   EXPECT_EQ(state("CallsItself"), "ended");
   EXPECT_EQ(state("Aborts"), "ended");
+}
+
+/// The line of misbehaving_checks.cpp in which a text stands.
+int line_with(const std::string& text) {
+  const std::string code = read_file(ATTN_ROOT "/tools/tests/misbehaving_checks.cpp");
+  return 1 + static_cast<int>(std::count(code.begin(), code.begin() + static_cast<int>(code.find(text)), '\n'));
+}
+
+TEST(Supervisor, FindsTheLineOfWhatWentWrong) {
+  if (attn::judge::has_sanitizer) GTEST_SKIP() << "a sanitizer says the line itself";
+  const std::map<std::string, std::string> lines = {
+      {"Crashes", "TEST(Misbehaving, Crashes)"},
+      {"LoopsForEver", "while (forever) {"},
+      {"ThrowsAnException", "TEST(Misbehaving, ThrowsAnException)"},
+      {"ThrowsInALibrary", "TEST(Misbehaving, ThrowsInALibrary)"},
+      {"Aborts", "TEST(Misbehaving, Aborts)"},
+      {"PrintsWithoutEnd", "while (forever) std::cout"},
+  };
+  std::string filter;
+  for (const auto& [check, text] : lines) filter += "Misbehaving." + check + ":";
+  const auto found = outcome_of(filter, {}, "tools");  // as if the program were the learner's file
+  ASSERT_EQ(found.report.checks.size(), lines.size());
+  for (const auto& check : found.report.checks) {
+    EXPECT_THAT(check.place(), ::testing::EndsWith("tools/tests/misbehaving_checks.cpp:" +
+                                                   std::to_string(line_with(lines.at(check.name)))))
+        << check.name;
+  }
 }
 
 TEST(Supervisor, NamesALoopWithinTenSeconds) {

@@ -1,0 +1,71 @@
+// Where a failing check's function is, in the learner's file.
+#include "judge/place.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace attn::judge {
+namespace {
+
+const std::string code = R"(#include "attn/dropout.hpp"
+// forward(X) comes later
+namespace attn {
+namespace {
+arma::mat half(const arma::mat& x) { return x / 2; }
+}  // namespace
+
+Dropout::Dropout(double p) : p_{p}, text_("forward(") {
+  if (p < 0) throw std::invalid_argument("p");
+}
+
+SelfAttention::SelfAttention(arma::uword dim) : query_proj(dim, dim), dropout(dim) {}
+
+/* a { brace */
+arma::cube SelfAttention::forward(const arma::cube& X) const {
+  const auto twice = [](double x) { return 2 * x; };
+  for (double x : X) { twice(x); }
+  return X;
+}
+
+arma::cube Dropout::operator()(const arma::cube& x) {
+  return x;
+}
+const std::vector<int> sizes = {1, 2};
+}  // namespace attn
+)";
+
+TEST(Place, FindsTheFunctionThatATaskNames) {
+  const auto definitions = definitions_in(code);
+  ASSERT_EQ(definitions.size(), 5U);
+  EXPECT_EQ(line_of_task("half", definitions), 5);
+  EXPECT_EQ(line_of_task("The constructor of Dropout", definitions), 8);
+  EXPECT_EQ(line_of_task("The constructor of `SelfAttention`", definitions), 12);
+  EXPECT_EQ(line_of_task("forward, up to the weights", definitions), 15);
+  EXPECT_EQ(line_of_task("operator()", definitions), 21);
+}
+
+TEST(Place, NamesNoLineWhereItIsNotClear) {
+  const auto definitions = definitions_in(code);
+  EXPECT_EQ(line_of_task("The constructor", definitions), 0);
+  EXPECT_EQ(line_of_task("forward and half", definitions), 0);
+  EXPECT_EQ(line_of_task("What it costs", definitions), 0);
+  EXPECT_EQ(line_of_task("", {}), 0);
+}
+
+TEST(Place, TakesTheOnlyFunctionOfAFile) {
+  EXPECT_EQ(line_of_task("What it costs", definitions_in("struct A;\n\nint cost(int n) {\n  return n;\n}\n")), 3);
+}
+
+TEST(Place, SeesTheFunctionsOfAClass) {
+  const auto definitions = definitions_in(
+      "class Layer {\n public:\n  Layer(int n) : n_(n) {}\n  int forward() {\n"
+      "    return n_;\n  }\n\n private:\n  int n_ = 0;\n};\n");
+  EXPECT_EQ(line_of_task("The class and its constructor", definitions), 3);
+  EXPECT_EQ(line_of_task("forward and attention_weights", definitions), 4);
+}
+
+}  // namespace
+}  // namespace attn::judge
