@@ -118,7 +118,7 @@ void note_unfinished_expressions(Report& report, const Lesson& lesson) {
     if (found.empty()) continue;
     const auto& first = found.front();
     if (all_passed && first.dangles) {
-      report.remarks.push_back(file + ", " + advice(first) + ". That all checks passed is luck.");
+      report.remarks.push_back(file + ", " + advice(first) + " (that all checks passed is luck)");
     }
     for (auto& check : report.checks) {
       Failure* shown = check.shown();
