@@ -132,26 +132,5 @@ TEST(BuildNoise, IsTakenAwayAndTheCompilersWordsStay) {
             "lesson.cpp:3:5: error: 'x' was not declared in this scope\n    3 |     x = 1;\n[not progress] stays\n");
 }
 
-TEST(AdviceOnLinking, NamesWhatIsDefinedTwice) {
-  const std::string helper = "attn::softmax_rows(arma::Mat<double> const&)";
-  const std::string advice = helper + " is defined twice, by you and by the course: give yours another name, or put it";
-  EXPECT_THAT(advice_on_linking("ld.lld: error: duplicate symbol: " + helper + "\n>>> defined at x.cpp"),
-              HasSubstr(advice));
-  EXPECT_THAT(advice_on_linking("/usr/bin/ld.gold: error: x.o: multiple definition of '" + helper + "'\n"),
-              HasSubstr(advice));
-  EXPECT_THAT(advice_on_linking("/usr/bin/ld: x.o: in function `f':\nx.cpp:(.text+0x0): multiple definition of `" +
-                                helper + "'; y.o:y.cpp:(.text+0x0): first defined here"),
-              HasSubstr(advice));
-}
-
-TEST(AdviceOnLinking, KnowsASecondMain) {
-  EXPECT_THAT(advice_on_linking("ld.lld: error: duplicate symbol: main\n"), HasSubstr("your file has a main()"));
-}
-
-TEST(AdviceOnLinking, IsSilentAboutOtherErrors) {
-  EXPECT_EQ(advice_on_linking("ld.lld: error: undefined symbol: attn::softmax_rows(arma::Mat<double> const&)\n"), "");
-  EXPECT_EQ(advice_on_linking("x.cpp:3:1: error: redefinition of 'int f()'\n"), "");
-}
-
 }  // namespace
 }  // namespace attn::learn

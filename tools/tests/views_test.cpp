@@ -43,10 +43,10 @@ TEST(VerdictLines, ShowTheTextOfAFailure) {
               ElementsAre("one", "two"));
 }
 
-TEST(VerdictLines, BeginWithTheWarnings) {
+TEST(VerdictLines, ShowWarningsAfterTheVerdict) {
   Verdict verdict = verdict_of(Verdict::Kind::failed, "✗ 01 sums");
   verdict.warnings = "unused variable";
-  EXPECT_THAT(verdict_lines(verdict, {}, ""), ElementsAre("unused variable", "", "✗ 01 sums"));
+  EXPECT_THAT(verdict_lines(verdict, {}, ""), ElementsAre("✗ 01 sums", "", "unused variable"));
 }
 
 TEST(VerdictLines, EndWithGoalsAndSpeedWhenPassed) {

@@ -186,8 +186,8 @@ int check(Course& course, const std::string& name, bool in_json, bool sanitized)
     print_json(as_json(lesson, verdict));
     return exit_code_of(verdict);
   }
-  if (!verdict.warnings.empty()) course.print(verdict.warnings + "\n");
   course.print(verdict.text);
+  if (!verdict.warnings.empty()) course.print("\n" + verdict.warnings);
   if (verdict.kind == Verdict::Kind::passed && !sanitized) print_success(course, lesson);
   return exit_code_of(verdict);
 }

@@ -1,7 +1,6 @@
 #include "learn/machine/build.hpp"
 
 #include <cstdio>
-#include <regex>
 #include <sstream>
 
 #include "judge/process.hpp"
@@ -33,12 +32,13 @@ bool is_configured(const fs::path& folder) {
 
 fs::path build_folder(const fs::path& root, const std::string& preset) { return root / "build" / preset; }
 
-/// One at a time in each folder: a second tool waits for the first. Without what would change the lines of Ninja that
-/// are looked for in its output.
+/// One at a time in each folder: a second tool waits for the first. Without what would change the lines of Ninja and of the
+/// compiler that are looked for in its output: they may be translated otherwise.
 std::vector<std::string> build_command(const fs::path& root, const std::string& preset, const std::string& target) {
   const std::string folder = build_folder(root, preset).string();
-  return {"env",   "-u", "CLICOLOR_FORCE", "-u",  "NINJA_STATUS", "flock", "--no-fork", folder + "/learn.lock",
-          "ninja", "-C", folder,           target};
+  return {"env",   "-u",        "CLICOLOR_FORCE",       "-u",    "NINJA_STATUS", "LC_ALL=C.UTF-8",
+          "flock", "--no-fork", folder + "/learn.lock", "ninja", "-C",           folder,
+          target};
 }
 
 BuildSteps::BuildSteps(fs::path root, std::string preset, std::string target)
@@ -110,15 +110,6 @@ std::string without_build_noise(const std::string& output) {
     kept += row + "\n";
   }
   return kept;
-}
-
-std::string advice_on_linking(const std::string& output) {
-  static const std::regex found_twice("(?:duplicate symbol: |multiple definition of [`'])([^\n']+)");
-  std::smatch match;
-  if (!std::regex_search(output, match, found_twice)) return {};
-  if (match[1] == "main") return "your file has a main(), and the checks have their own: remove yours";
-  return match[1].str() + " is defined twice, by you and by the course: give yours another name, or put it into an " +
-         "unnamed namespace (namespace { ... })";
 }
 
 }  // namespace attn::learn

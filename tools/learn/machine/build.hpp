@@ -64,7 +64,4 @@ std::string step_in(const std::string& line);
 /// A build's output without the build system's own lines: what is left is the compiler's and the linker's.
 std::string without_build_noise(const std::string& output);
 
-/// What to do about a name that the linker found twice; empty when that is not what it complains about.
-std::string advice_on_linking(const std::string& output);
-
 }  // namespace attn::learn

@@ -8,8 +8,10 @@
 
 #include "judge/report.hpp"
 #include "judge/words.hpp"
+#include "learn/coach/coach.hpp"
 #include "learn/machine/build.hpp"
 #include "learn/memory/answers.hpp"
+#include "lesson/text.hpp"
 
 namespace attn::learn {
 
@@ -38,6 +40,15 @@ std::string without_end(std::string text) {
 std::string file_or_nothing(const fs::path& file) {
   std::error_code missing;
   return fs::is_regular_file(file, missing) ? read_file(file) : "";
+}
+
+LearnersFiles learners_files(const Lesson& lesson) {
+  const auto row_of = [root = lesson.root](const std::string& file, int line) {
+    const auto rows = lines_of(file_or_nothing(root / file));
+    const auto index = static_cast<std::size_t>(line - 1);
+    return index < rows.size() ? rows[index] : "";
+  };
+  return {lesson.work_folder + "/" + lesson.name, row_of};
 }
 
 }  // namespace
@@ -92,16 +103,19 @@ void Judgement::next(const judge::Process& ended) {
   const auto from_here = [&](const std::string& text) {
     return replaced(lesson_.root.string() + "/", "", without_end(text));  // as learners know them
   };
+  const std::string printed = from_here(without_build_noise(output));
   if (steps_.ok()) {
-    verdict_.warnings = from_here(without_build_noise(output));
+    verdict_.warnings = without_end(warnings_folded(printed, learners_files(lesson_)));
     return check();
   }
-  verdict_.text = from_here(steps_.complaint(output));
-  if (steps_.broken()) return;
+  if (steps_.broken()) {
+    verdict_.text = from_here(steps_.complaint(output));
+    return;
+  }
   verdict_.kind = Verdict::Kind::not_compiled;
-  const std::string advice = advice_on_linking(verdict_.text);
-  verdict_.text += "\n\n" + lesson_.title() +
-                   " does not compile yet: " + (advice.empty() ? "begin with the first error above" : advice);
+  const std::string explained = errors_explained(printed, learners_files(lesson_));
+  verdict_.text = (explained.empty() ? from_here(steps_.complaint(output)) + "\n" : explained) + "\n" +
+                  lesson_.title() + " does not compile yet: begin with the first error above";
 }
 
 /// What the program of checks left instead of a report. Its supervisor runs none of the learner's code, so that it does

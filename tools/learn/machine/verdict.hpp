@@ -22,8 +22,8 @@ struct Verdict {
   };
 
   Kind kind = Kind::not_judged;
-  std::string text;      ///< what to show: the compiler's words or the report of the checks
-  std::string warnings;  ///< the compiler's, where it compiled
+  std::string text;      ///< what to show: the compiler's errors, explained, or the report of the checks
+  std::string warnings;  ///< a line for each kind of the compiler's, where it compiled
   std::vector<Check> checks;
   std::vector<std::string> mistakes;  ///< ids in the catalogue that were named
 

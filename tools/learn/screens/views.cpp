@@ -64,12 +64,11 @@ std::string doing_line(const std::string& doing, bool plain, bool first_build) {
 }
 
 Lines verdict_lines(const Verdict& verdict, const Lines& goals, const std::string& speed) {
-  Lines lines;
+  Lines lines = lines_of(verdict.text);
   if (!verdict.warnings.empty()) {
-    append(lines, lines_of(verdict.warnings));
     lines.emplace_back();
+    append(lines, lines_of(verdict.warnings));
   }
-  append(lines, lines_of(verdict.text));
   if (verdict.kind != Verdict::Kind::passed) return lines;
   append(lines, {"", "Well done. You can now:"});
   for (const auto& goal : goals) lines.push_back("- " + goal);

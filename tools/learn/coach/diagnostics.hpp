@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+/// What a compiler says, as data: GCC's and clang's output, with their chains of templates and candidates folded away.
+namespace attn::learn {
+
+/// An error or a warning, at the line of the learner's that caused it, where one did.
+struct Diagnostic {
+  bool is_error = true;
+  bool in_learners_file = false;
+  std::string file;
+  int line = 0;
+  int column = 0;
+  std::string message;             ///< with short names of types
+  std::string source;              ///< the line of code; may be empty
+  std::string caret;               ///< the row below it, with "^"; may be empty
+  std::vector<std::string> notes;  ///< what the compiler adds about candidates, with short names of types
+};
+
+/// What has to be known to read a compiler's output.
+struct LearnersFiles {
+  std::string folder;                                          ///< "lessons/01_self_attention_v1"
+  std::function<std::string(const std::string&, int)> row_of;  ///< the line of a file; empty when it has none
+};
+
+/// The errors and warnings, in the order in which they were printed. An error in a library that a line of the learner's
+/// causes is given as one of that line, and left out when the line has another error.
+std::vector<Diagnostic> diagnostics_in(const std::string& output, const LearnersFiles& files);
+
+/// A compiler's message with the names of types that a reader of the course knows: arma::mat for class
+/// arma::Mat<double>, and no "aka".
+std::string with_short_types(const std::string& message);
+
+}  // namespace attn::learn
