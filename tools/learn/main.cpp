@@ -13,6 +13,7 @@
 #include "learn/commands/commands.hpp"
 #include "learn/commands/doctor/doctor.hpp"
 #include "learn/screens/screens.hpp"
+#include "learn/screens/terminal.hpp"
 
 namespace {
 
@@ -146,7 +147,7 @@ int main(int argc, char** argv) {
   CLI::App app{"attention-by-hand: learn attention by writing it", "./learn"};
   app.add_option("--root", root, "the course's folder")->group("")->check(CLI::ExistingDirectory);
   app.set_version_flag("--version", "attention-by-hand " ATTN_VERSION);
-  app.add_flag("--plain", given.plain, "no colour, no cursor movement (so does NO_COLOR)");
+  app.add_flag("--plain", given.plain, "no colour, no cursor movement, words for symbols");
   app.require_subcommand(0, 1);
   app.fallthrough();
   const Commands commands(app, given, run);
@@ -158,7 +159,7 @@ int main(int argc, char** argv) {
       words.insert(words.begin(), "watch");
     }
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 wants the last one first
-    Course course{fs::absolute(root), attn::learn::Style::of_output(given.plain), {root, std::cerr}};
+    Course course{fs::absolute(root), attn::learn::Style::of_output(given.plain, root), {root, std::cerr}};
     return run(course);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? attn::learn::exit_passed : attn::learn::exit_not_judged;

@@ -648,14 +648,11 @@ TEST_F(Evening, DoesNotStopAtCtrlZWhereNobodyCouldGoOn) {
 // ------------------------------------------------------------------------------------------------------------ styles
 
 TEST_F(Evening, IsPlainTextInWordsWhereThatIsWanted) {
-  ScreenRobot::Options no_color = size(60, 100);
-  no_color.environment["NO_COLOR"] = "1";
   ScreenRobot::Options dumb = size(60, 100);
   dumb.environment["TERM"] = "dumb";
   ScreenRobot::Options usual = size(60, 100);
-  for (const auto& [options, arguments, cross] : {std::tuple{no_color, std::vector<std::string>{}, "FAILED "},
-                                                  {usual, {"--plain"}, "FAILED "},
-                                                  {dumb, {}, "✗ "}}) {
+  for (const auto& [options, arguments, cross] :
+       {std::tuple{usual, std::vector<std::string>{"--plain"}, "FAILED "}, {dumb, {}, "✗ "}}) {
     ScreenRobot terminal(tool(arguments), options);
     ASSERT_VERDICT(terminal, none_passed());
     EXPECT_SHOWS(terminal, cross + std::string("01 self_attention_v1"));
@@ -672,6 +669,19 @@ TEST_F(Evening, IsPlainTextInWordsWhereThatIsWanted) {
     EXPECT_THAT(terminal.transcript(), Not(HasSubstr("\x1b"))) << cross;
     EXPECT_THAT(terminal.transcript(), Not(HasSubstr(std::string(cross) == "✗ " ? "FAILED " : "✗")));
   }
+}
+
+TEST_F(Evening, IsAScreenWithoutColoursWithNoColor) {
+  save(mistaken("unscaled"));
+  ScreenRobot::Options options = size(60, 100);
+  options.environment["NO_COLOR"] = "1";
+  ScreenRobot terminal(tool(), options);
+  ASSERT_VERDICT(terminal, "likely  the scores are " + not_passed);
+  EXPECT_SHOWS(terminal, "✗ 01 self_attention_v1");
+  EXPECT_FALSE(terminal.colored()) << terminal;
+  terminal.type("l");
+  EXPECT_SHOWS(terminal, "> now");
+  EXPECT_GONE(terminal, "likely");  // it is drawn over, not appended
 }
 
 TEST_F(Evening, IsAsciiInALocaleThatKnowsNothingElse) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lesson/text.hpp"
+
 namespace attn::learn {
 namespace {
 
@@ -85,8 +87,7 @@ TEST(WatchFooter, ShowsABarOnlyOnceThereIsAVerdict) {
   EXPECT_THAT(watch_footer(sums, sums_files, {}, "", 200),
               ElementsAre("", "read   lessons/01_sums/README.md", "write  lessons/01_sums/sums.cpp",
                           "n next  p previous  h hint  l list  s solution  r reset  c check all  e edit  q quit"));
-  EXPECT_THAT(watch_footer(sums, sums_files, one_of_two_passed(), "", 65)[1],
-              "[###################...................] 1 of 2 checks");
+  EXPECT_THAT(watch_footer(sums, sums_files, one_of_two_passed(), "", 65)[1], bar(1, 2, 40) + " 1 of 2 checks");
 }
 
 TEST(WatchFooter, BreaksNoKeyFromItsWord) {

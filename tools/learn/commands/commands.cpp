@@ -245,7 +245,7 @@ int next(Course& course) {
 int solution(const Course& course, const std::string& name, bool beside_the_learners) {
   const Lesson lesson = wanted_lesson(course, name);
   if (beside_the_learners) {
-    course.print(beside_the_reference(lesson, course.style.table_columns()));
+    course.print(beside_the_reference(lesson, course.style.table_columns()), Look::comparison);
     return exit_passed;
   }
   for (const auto& file : given_files(lesson)) {

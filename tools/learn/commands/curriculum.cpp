@@ -31,8 +31,8 @@ const std::map<Standing, Name> names = {{Standing::untouched, {"", "untouched"}}
 
 void Course::print(const std::string& text) const { std::cout << style(text) << std::endl; }
 
-void Course::print(const Lines& lines) const {
-  for (const auto& line : lines) print(line);
+void Course::print(const Lines& lines, Look look) const {
+  for (const auto& line : lines) std::cout << style(line, look) << std::endl;
 }
 
 Standing standing(const State& state, const Lesson& lesson) {

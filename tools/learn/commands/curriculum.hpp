@@ -5,7 +5,7 @@
 
 #include "learn/machine/verdict.hpp"
 #include "learn/memory/state.hpp"
-#include "learn/screens/terminal.hpp"
+#include "learn/screens/style.hpp"
 #include "lesson/lesson.hpp"
 
 /// Where the learner stands among the lessons.
@@ -19,7 +19,7 @@ struct Course {
 
   /// Prints to standard output, in the course's style.
   void print(const std::string& text) const;
-  void print(const Lines& lines) const;
+  void print(const Lines& lines, Look look = Look::report) const;
 };
 
 /// Where a lesson stands.

@@ -160,6 +160,8 @@ class Interview : public Screen {
     return verdict_ && !showing_task_ ? lines_of(verdict_->text) : paragraphs_of(brief_.text);
   }
 
+  Look look() const override { return is_over_ && comparing_ ? Look::comparison : Look::report; }
+
   Lines result() const {
     std::vector<std::string> mistakes;
     for (const auto& mistake : lesson_.mistakes()) {

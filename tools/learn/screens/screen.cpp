@@ -57,6 +57,7 @@ void Screen::draw() {
   Page page{header(), {}, footer()};
   try {
     page.body = on_yes_ ? Lines{question_, "", "y yes   any other key no"} : body();
+    if (!on_yes_) page.look = look();
   } catch (const std::exception& error) {
     page.body = {error.what()};
   }

@@ -22,7 +22,9 @@ class Screen {
   void run();
 
  protected:
-  Screen(Course& course, bool plain) : course_(course), terminal_(plain) { course_.style = terminal_.style(); }
+  Screen(Course& course, bool plain) : course_(course), terminal_(Style::of_output(plain, course.root)) {
+    course_.style = terminal_.style();
+  }
 
   /// @return whether the screen uses this key; other keys scroll
   virtual bool press(Key key) = 0;
@@ -37,6 +39,9 @@ class Screen {
   virtual Lines header() const = 0;
   virtual Lines body() const = 0;
   virtual Lines footer() const = 0;
+
+  /// What the body is, for its colours.
+  virtual Look look() const { return Look::report; }
 
   /// Whether the page changes by itself, and is drawn at every tick.
   virtual bool is_moving() const { return false; }

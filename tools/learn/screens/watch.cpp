@@ -311,6 +311,10 @@ class Watch : public Screen {
     return checks_.verdict() ? verdict_lines(*checks_.verdict(), lesson_.goals(), checks_.speed()) : Lines{};
   }
 
+  Look look() const override {
+    return view_ == View::list ? Look::list : view_ == View::solution ? Look::comparison : Look::report;
+  }
+
   int hint_level() const {
     const auto read = hint_levels_.find(topic());
     return read == hint_levels_.end() ? 1 : read->second;
