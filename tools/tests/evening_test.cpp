@@ -42,7 +42,8 @@ using ::testing::StartsWith;
 
 const std::string answer_file = "lessons/01_self_attention_v1/self_attention_v1.cpp";
 const std::string heading = "01 self_attention_v1: ";
-const std::string all_keys = "n next  p previous  h hint  l list  s solution  r reset  c check all  e edit  q quit";
+const std::string all_keys =
+    "n next  p previous  h hint  o read  e edit  l list  s solution  r reset  c check all  ? more  q quit";
 const std::string not_passed = "not divided by √E";  // what the mistake "unscaled" is called
 constexpr double verdict_s = 120;                    // a file is compiled, and the machine may be busy
 
@@ -190,7 +191,10 @@ TEST_F(Evening, BeginsWithTheFirstLessonAndGoesOnWhereItStopped) {
     EXPECT_SHOWS(first, "write  lessons/00_warm_up/linear.cpp");
     EXPECT_SHOWS(first, "write  lessons/00_warm_up/softmax.cpp");
     EXPECT_SHOWS(first, all_keys);
-    ASSERT_VERDICT(first, "TODO(00.");
+    EXPECT_SHOWS(first, "Welcome!");
+    EXPECT_SHOWS(first, "lessons/00_warm_up/linear.cpp:");
+    ASSERT_VERDICT(first, " 0 of ");
+    EXPECT_THAT(first.screen(), Not(HasSubstr("✗")));
     first.type("p");
     EXPECT_SHOWS(first, "This is the first lesson.");
     first.type("n");
@@ -321,10 +325,15 @@ TEST_F(Evening, ChecksAllLessonsUntilItIsStopped) {
   ScreenRobot terminal(tool());
   ASSERT_VERDICT(terminal, none_passed());
   terminal.type("c");
-  EXPECT_SHOWS(terminal, "Ctrl-C stops.");
+  ASSERT_SHOWS(terminal, "00 warm_up: not started");  // without a compiler
+  EXPECT_SHOWS(terminal, "19 flash_attention: not started");
   EXPECT_THAT(terminal.screen(), HasSubstr(none_passed()));  // what is known of this one stays
-  ASSERT_VERDICT(terminal, "00 warm_up: not started");
-  ASSERT_VERDICT(terminal, "01 self_attention_v1: not started");
+  save(stub + "// begun\n");
+  std::ofstream(copy / "lessons/02_fused_qkv/self_attention_v2.cpp", std::ios::app) << "// begun\n";
+  ASSERT_VERDICT(terminal, none_passed());
+  terminal.type("c");
+  EXPECT_SHOWS(terminal, "Ctrl-C stops.");
+  ASSERT_VERDICT(terminal, "✗ 01 self_attention_v1: 0 of ");
   ASSERT_VERDICT(terminal, "02 fused_qkv: building");
   terminal.type(key::escape);
   EXPECT_SHOWS(terminal, "02 fused_qkv: building");  // there is no other view of it

@@ -11,9 +11,7 @@
 
 namespace attn::learn {
 
-bool operator==(const Piece& a, const Piece& b) {
-  return a.text == b.text && a.paint == b.paint && a.link == b.link;
-}
+bool operator==(const Piece& a, const Piece& b) { return a.text == b.text && a.paint == b.paint && a.link == b.link; }
 void PrintTo(const Piece& piece, std::ostream* out) {
   *out << '"' << piece.text << "\" painted " << static_cast<int>(piece.paint) << " linked to \"" << piece.link << '"';
 }
@@ -67,8 +65,9 @@ TEST(PaintedReport, KeepsThePaintBehindABreak) {
 }
 
 TEST(PaintedReport, DimsAndCutsWhatElseFails) {
-  const auto rows = painted({"✗ 01 sums", "", "also failing", "  ✗ Sums.Add: a long reason", "", "01 sums: 0 of 2 checks passed"},
-                            Look::report, 20);
+  const auto rows =
+      painted({"✗ 01 sums", "", "also failing", "  ✗ Sums.Add: a long reason", "", "01 sums: 0 of 2 checks passed"},
+              Look::report, 20);
   ASSERT_EQ(rows.size(), 7u);
   EXPECT_EQ(rows[0].front().paint, Paint::bad);
   EXPECT_THAT(rows[2], ElementsAre(Piece{"also failing", Paint::dim, ""}));
@@ -100,9 +99,9 @@ TEST(PaintedHeader, BeginsWithABoldTitle) {
 }
 
 TEST(PaintedFooter, HasBoldKeys) {
-  EXPECT_THAT(only_row("n next  c check all", Look::footer),
-              ElementsAre(Piece{"n", Paint::strong, ""}, Piece{" next  "}, Piece{"c", Paint::strong, ""},
-                          Piece{" check all"}));
+  EXPECT_THAT(
+      only_row("n next  c check all", Look::footer),
+      ElementsAre(Piece{"n", Paint::strong, ""}, Piece{" next  "}, Piece{"c", Paint::strong, ""}, Piece{" check all"}));
   EXPECT_THAT(only_row("This is the last lesson.", Look::footer), Each(Field(&Piece::paint, Paint::usual)));
 }
 
@@ -117,8 +116,8 @@ TEST(PaintedFooter, HasAGreenBar) {
 }
 
 TEST(PaintedList, HasACursorAsWideAsTheScreen) {
-  const auto rows = painted({"  passed            00 warm up", ">                   01 sums", "  no longer passes  02 x"},
-                            Look::list, 40);
+  const auto rows = painted(
+      {"  passed            00 warm up", ">                   01 sums", "  no longer passes  02 x"}, Look::list, 40);
   EXPECT_EQ(paint_of(rows[0], "passed"), Paint::good);
   EXPECT_THAT(rows[1], ElementsAre(Piece{padded(">                   01 sums", 40), Paint::cursor, ""}));
   EXPECT_EQ(paint_of(rows[2], "no longer passes"), Paint::attention);
@@ -151,8 +150,10 @@ TEST(Links, StayWholeBehindABreak) {
 }
 
 TEST(Painted, ChangesNoRowOfTheText) {
-  const Lines lines = {"  likely  a b  c", "✗ 我 " + std::string(50, 'x'), "\t1 | ^~", "lessons/a.cpp:1:2: error: \x1b[31m e",
-                       "\xE9 lessons/b.cpp", "   ", "> now  01", std::string(30, '#')};
+  const Lines lines = {"  likely  a b  c",   "✗ 我 " + std::string(50, 'x'),
+                       "\t1 | ^~",           "lessons/a.cpp:1:2: error: \x1b[31m e",
+                       "\xE9 lessons/b.cpp", "   ",
+                       "> now  01",          std::string(30, '#')};
   for (const Look look : {Look::report, Look::header, Look::footer, Look::comparison}) {
     for (int columns = 2; columns < 70; ++columns) {
       Lines rows;

@@ -209,7 +209,7 @@ void walk_through_lessons(Answers answers) {
       wait_for_verdict();
       EXPECT_THAT(typist.terminal().screen(), StartsWith(lesson.number()));
       typist.press_all(scrolling);
-      typist.press_all({"x", key::enter});
+      typist.press(key::enter);
       wait_for_verdict();
       typist.press_all({"h", "h", "h"});
       typist.press_all(scrolling);

@@ -100,7 +100,7 @@ class Interview : public Screen {
     switch (key) {
       case 'c': check(); return true;
       case 't': toggle_task(); return true;
-      case 'e': edit(lesson_); return true;
+      case 'e': edit(lesson_, verdict_ ? verdict_->text : ""); return true;
       case 'q': ask("Hand it in as it is? It counts as not passed.", [this] { finish(); }); return true;
       default: return false;
     }

@@ -55,9 +55,11 @@ void ink_links(Inked& line) {
   const std::string& text = line.text;
   for (const std::string folder : {"lessons/", "solutions/", "tests/", "include/attn/", ".learn/interview/"}) {
     for (auto at = text.find(folder); at != none; at = text.find(folder, at + 1)) {
-      if (at > 0 && (std::isalnum(static_cast<unsigned char>(text[at - 1])) != 0 || is_in(text[at - 1], "/_."))) continue;
+      if (at > 0 && (std::isalnum(static_cast<unsigned char>(text[at - 1])) != 0 || is_in(text[at - 1], "/_.")))
+        continue;
       auto end = at;
-      while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || is_in(text[end], "_./-")))
+      while (end < text.size() &&
+             (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || is_in(text[end], "_./-")))
         ++end;
       while (text[end - 1] == '.') --end;
       if (text.find('.', at + folder.size()) >= end) continue;  // a folder
@@ -72,9 +74,9 @@ void ink_links(Inked& line) {
 /// "lessons/x.cpp:22:43: error: message" of a compiler. @return whether the line is one
 bool ink_diagnostic(Inked& line) {
   static const std::initializer_list<std::pair<const char*, Paint>> kinds = {{": fatal error: ", Paint::error},
-                                                                            {": error: ", Paint::error},
-                                                                            {": warning: ", Paint::attention},
-                                                                            {": note: ", Paint::dim}};
+                                                                             {": error: ", Paint::error},
+                                                                             {": warning: ", Paint::attention},
+                                                                             {": note: ", Paint::dim}};
   for (const auto& [kind, paint] : kinds) {
     const auto at = line.text.find(kind);
     if (at == none || at == 0 || line.text.find(' ') < at || !is_digit(line.text[at - 1])) continue;
@@ -190,6 +192,7 @@ class Painter {
       case Look::list: paint_list(line); break;
       case Look::comparison: ink_difference(line, columns_); break;
       case Look::report: paint_report(line); break;
+      case Look::help: paint_help(line); break;
     }
     if (look_ != Look::comparison && look_ != Look::header) ink_links(line);
     first_ = false;
@@ -202,6 +205,10 @@ class Painter {
     const auto label = label_end(line.text);
     if (label != none) line.ink(0, label, Paint::dim);
     ink_blocks(line);
+  }
+
+  static void paint_help(Inked& line) {
+    if (const auto label = label_end(line.text); label != none) line.ink(0, label, Paint::strong);
   }
 
   static void paint_list(Inked& line) {
@@ -229,6 +236,10 @@ class Painter {
       line.ink(0, none, Paint::bad);
     } else if (begins_with(rest, "✓ ") || (begins_with(rest, "passed ") && !begins_with(rest, "passed  "))) {
       line.ink(0, none, Paint::good);
+    } else if (begins_with(rest, "Well done.")) {
+      line.ink(0, none, Paint::good);
+    } else if (begins_with(rest, "Welcome!")) {
+      line.ink(0, none, Paint::strong);
     } else if (rest.size() > 5 && is_digit(rest[0]) && is_digit(rest[1]) && rest[2] == '.' && is_digit(rest[3])) {
       line.ink(0, none, Paint::strong);  // "01.2 forward", over its hints
     } else {
@@ -262,7 +273,8 @@ Row pieces_of(const std::string& row, const Inked& line, std::size_t& at) {
     const bool known = !indent && at < line.text.size() && line.text[at] == row[i];
     const Paint paint = known ? line.paint[at] : Paint::usual;
     const std::string link = known && line.link[at] > 0 ? line.links[line.link[at] - 1] : "";
-    if (pieces.empty() || pieces.back().paint != paint || pieces.back().link != link) pieces.push_back({"", paint, link});
+    if (pieces.empty() || pieces.back().paint != paint || pieces.back().link != link)
+      pieces.push_back({"", paint, link});
     pieces.back().text += row[i];
     at += known ? 1 : 0;
   }

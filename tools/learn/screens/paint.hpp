@@ -28,6 +28,7 @@ enum class Look {
   footer,      ///< with a bar, files, and keys with their words
   list,        ///< of lessons; ">" is the cursor
   comparison,  ///< as side_by_side() makes it
+  help,        ///< on the command line
 };
 
 struct Piece {

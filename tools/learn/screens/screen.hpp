@@ -67,7 +67,11 @@ class Screen {
   void ask(const std::string& question, std::function<void()> yes);
 
   /// Opens the learner's editor on the files of a lesson.
-  void edit(const lesson::Lesson& lesson);
+  /// @param verdict what was said of them: the editor begins at the line that it names
+  void edit(const lesson::Lesson& lesson, const std::string& verdict);
+
+  /// Shows the chapter of a lesson, in a pager or an editor.
+  void read_chapter(const lesson::Lesson& lesson);
 
   bool plain() const { return terminal_.style().plain; }
 

@@ -173,6 +173,20 @@ Key Terminal::next_key() {
   return static_cast<Key>(first >= 'A' && first <= 'Z' ? first - 'A' + 'a' : first);
 }
 
+bool Terminal::is_in_word(Key key) {
+  const auto is_letter = [](Key one) { return one > ' ' && one < 0x7f; };
+  const bool within = std::chrono::steady_clock::now() < in_word_until_;
+  if (!is_letter(key)) {
+    in_word_until_ = {};
+    return within && key == keys::enter;
+  }
+  constexpr std::size_t more = 2;  // letters that came with this one: faster than anybody presses keys
+  const bool begins = pending_.size() >= more && is_letter(pending_[0]) && is_letter(pending_[1]) &&
+                      pending_.find_first_not_of(static_cast<char>(key)) != std::string::npos;
+  if (within || begins) begin_word();
+  return within || begins;
+}
+
 void Terminal::suspend() {
   give_back();
   handle(SIGTSTP, SIG_DFL);

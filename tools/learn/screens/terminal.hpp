@@ -58,6 +58,12 @@ class Terminal {
   /// Waits until a key is pressed, one of `fds` is readable, or the time is over.
   Key wait(std::chrono::milliseconds most, const std::vector<int>& fds = {});
 
+  /// Whether a key is a letter of a word, which is typed or pasted here by mistake and not meant as keys: of "./learn".
+  bool is_in_word(Key key);
+
+  /// What is typed up to the next pause is a word: it has begun with a letter that is no key.
+  void begin_word() { in_word_until_ = std::chrono::steady_clock::now() + pause_in_word; }
+
   /// Shows a page. A body that is too long is shown from its line `first` on, with a line that counts what follows. In
   /// plain style the page is written below the one before, unless nothing of it changed.
   /// @return the line the body begins with: `first`, or less where it ends sooner
@@ -91,11 +97,14 @@ class Terminal {
   void measure();
   void write(const std::string& text) const;
 
+  static constexpr std::chrono::milliseconds pause_in_word{300};
+
   Style style_;
   int rows_ = 24;
   int page_ = 1;
   std::string pending_;  ///< bytes of keys that were read and not returned yet
   std::string last_;     ///< what was shown last
+  std::chrono::steady_clock::time_point in_word_until_;
 };
 
 }  // namespace attn::learn
