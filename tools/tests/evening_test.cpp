@@ -565,6 +565,41 @@ TEST_F(Evening, CallsTheEditorWithTheLessonsFiles) {
   EXPECT_EQ(read_file(notes / "after"), read_file(notes / "before"));
 }
 
+TEST_F(Evening, ShowsTheChapterInAPagerThatSurvivesCtrlC) {
+  ScreenRobot::Options options;
+  options.environment["PAGER"] = "less";
+  ScreenRobot terminal(tool(), options);
+  ASSERT_VERDICT(terminal, none_passed());
+  terminal.type("o");
+  ASSERT_SHOWS(terminal, "What you will be able to do");
+  EXPECT_THAT(terminal.screen(), Not(HasSubstr("<!--")));
+  terminal.type(key::ctrl_c);
+  pause_for(200);
+  terminal.type(" ");
+  EXPECT_GONE(terminal, "What you will be able to do");
+  terminal.type("q");
+  ASSERT_SHOWS(terminal, "h hint  o read");
+  terminal.type("h");  // keys are the screen's again
+  EXPECT_SHOWS(terminal, "hint 1 of 3");
+}
+
+TEST_F(Evening, TakesAWordForNoKeys) {
+  ScreenRobot::Options options;
+  options.environment["EDITOR"] = "echo edited with";
+  ScreenRobot terminal(tool(), options);
+  ASSERT_VERDICT(terminal, none_passed());
+  terminal.type("./learn\r");
+  for (const std::string letter : {".", "/", "l", "e", "a", "r", "n"}) {
+    terminal.type(letter);
+    pause_for(60);
+  }
+  pause_for(500);
+  EXPECT_THAT(terminal.transcript(), Not(HasSubstr("edited with")));
+  EXPECT_SHOWS(terminal, heading);
+  terminal.type("l");
+  EXPECT_SHOWS(terminal, "> now");
+}
+
 TEST_F(Evening, TakesAUsualEditorAndSaysWhenThereIsNone) {
   {
     const fs::path programs = copy / "build" / "programs";

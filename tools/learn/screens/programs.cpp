@@ -33,7 +33,8 @@ std::string program_name(const std::string& command) {
   std::istringstream(command) >> program;
   std::error_code none;
   const fs::path file = fs::canonical(find_program(program), none);
-  const std::string found = none || program != "editor" ? fs::path(program).filename().string() : file.filename().string();
+  const std::string found =
+      none || program != "editor" ? fs::path(program).filename().string() : file.filename().string();
   return found.substr(0, found.find('.'));
 }
 
