@@ -192,7 +192,7 @@ TEST_F(Evening, BeginsWithTheFirstLessonAndGoesOnWhereItStopped) {
     EXPECT_SHOWS(first, "write  lessons/00_warm_up/softmax.cpp");
     EXPECT_SHOWS(first, all_keys);
     EXPECT_SHOWS(first, "Welcome!");
-    EXPECT_SHOWS(first, "lessons/00_warm_up/linear.cpp:");
+    EXPECT_SHOWS(first, "lessons/00_warm_up/softmax.cpp:");
     ASSERT_VERDICT(first, " 0 of ");
     EXPECT_THAT(first.screen(), Not(HasSubstr("✗")));
     first.type("p");
@@ -289,7 +289,7 @@ TEST_F(Evening, GoesThroughTheListWithArrowsAndEnter) {
   EXPECT_SHOWS(terminal, ">      00 warm_up");
   terminal.type(key::enter);
   EXPECT_SHOWS(terminal, "write  lessons/00_warm_up/softmax.cpp");
-  ASSERT_VERDICT(terminal, "TODO(00.");
+  EXPECT_SHOWS(terminal, "Welcome!");
 }
 
 TEST_F(Evening, ResetsAfterAskingAndLosesNothing) {
@@ -706,6 +706,7 @@ TEST_F(Evening, IsPlainTextInWordsWhereThatIsWanted) {
     EXPECT_SHOWS(terminal, "at: 00 warm_up");
     terminal.type(key::escape);
     terminal.type("x");
+    pause_for(400);  // or it would begin a word
     terminal.type("?");
     EXPECT_SHOWS(terminal, "Enter checks again");
     terminal.type("q");
