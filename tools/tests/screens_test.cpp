@@ -225,7 +225,8 @@ void walk_through_lessons(Answers answers) {
         typist.press("y");
       }
       typist.press_all(scrolling);
-      typist.press_all({"s", "c" + key::ctrl_c, key::escape, last ? "p" : "n", last ? "n" : "p"});
+      typist.press_all(
+          {"s", course.solved() ? "c" + key::ctrl_c : "c", key::escape, last ? "p" : "n", last ? "n" : "p"});
     });
     if (::testing::Test::HasFatalFailure()) return;
     typist.press_all({"e", "n"});
