@@ -7,13 +7,16 @@
 #include <functional>
 #include <iostream>
 #include <optional>
+#include <sstream>
 #include <string>
 
 #include "judge/process.hpp"
 #include "learn/commands/commands.hpp"
 #include "learn/commands/doctor/doctor.hpp"
 #include "learn/commands/plan.hpp"
+#include "learn/commands/usage.hpp"
 #include "learn/screens/screens.hpp"
+#include "learn/screens/terminal.hpp"
 
 namespace {
 
@@ -80,13 +83,16 @@ class Commands {
     })->add_flag("--json", given_.json, "for programs");
     CLI::App* check = add("check", "build a lesson and check it: exit code 0 passed, 1 failed, 2 not judged",
                           [this](Course& c) { return learn::check(c, given_.lesson, given_.json, given_.sanitized); });
-    lesson_of(check, "its number, such as 01, or all; without it, the current one");
+    lesson_of(check, "its number, such as 01; a task, such as 01.2; or all; without it, the current one");
     check->add_flag("--json", given_.json, "for programs");
     check->add_flag("--asan", given_.sanitized, "with AddressSanitizer: finds the line of a wrong memory access");
     add("next", "go on to the next lesson", [](Course& c) { return next(c); });
   }
 
   void add_help() {
+    lesson_of(add("read", "a lesson's chapter, here in the terminal",
+                  [this](Course& c) { return read_chapter(c, given_.lesson); }),
+              or_current);
     CLI::App* hint = add("hint", "a hint for each task of a lesson, or for one task",
                          [this](Course& c) { return learn::hint(c, given_.lesson, given_.level); });
     lesson_of(hint, "a lesson (01) or a task (01.2); without it, the current lesson");
@@ -161,6 +167,22 @@ class Commands {
   std::function<int(Course&)>& run_;
 };
 
+/// Prints what CLI11 has to say, such as its help, as wide as the terminal, and what was probably meant.
+int explain(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words,
+            const attn::learn::Style& style) {
+  std::ostringstream out;
+  std::ostringstream err;
+  const int code = app.exit(error, out, err);
+  std::cout << style(out.str(), Look::help);
+  std::cerr << err.str();
+  if (code == 0) return attn::learn::exit_passed;
+  std::vector<std::string> commands;
+  for (const auto* command : app.get_subcommands(nullptr)) commands.push_back(command->get_name());
+  const std::string line = meant(words, commands);
+  if (!line.empty()) std::cerr << "Did you mean: ./learn " << line << "\n";
+  return attn::learn::exit_not_judged;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -171,22 +193,24 @@ int main(int argc, char** argv) {
   CLI::App app{"attention-by-hand: learn attention by writing it", "./learn"};
   app.add_option("--root", root, "the course's folder")->group("")->check(CLI::ExistingDirectory);
   app.set_version_flag("--version", "attention-by-hand " ATTN_VERSION);
-  app.add_flag("--plain", given.plain, "no colour, no cursor movement (so does NO_COLOR)");
+  app.add_flag("--plain", given.plain, "no colour, no cursor movement, words for symbols");
+  constexpr std::size_t names = 22;  // columns
+  app.get_formatter()->column_width(names);
   app.require_subcommand(0, 1);
   app.fallthrough();
   const Commands commands(app, given, run);
 
+  std::vector<std::string> words(argv + 1, argv + argc);
   try {
-    std::vector<std::string> words(argv + 1, argv + argc);
     if (words == std::vector<std::string>{"help"}) words = {"--help"};
     if (words.size() == 1 && std::isdigit(static_cast<unsigned char>(words[0][0])) != 0) {  // ./learn 07
       words.insert(words.begin(), "watch");
     }
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 wants the last one first
-    Course course{fs::absolute(root), attn::learn::Style::of_output(given.plain), {root, std::cerr}};
+    Course course{fs::absolute(root), attn::learn::Style::of_output(given.plain, root), {root, std::cerr}};
     return run(course);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? attn::learn::exit_passed : attn::learn::exit_not_judged;
+    return explain(app, error, words, attn::learn::Style::of_output(given.plain));
   } catch (const std::exception& error) {
     std::cerr << error.what() << "\n";
     return attn::learn::exit_not_judged;

@@ -26,26 +26,6 @@ std::string first_columns(const std::string& text, int columns) {
   return text.substr(0, end);
 }
 
-/// As it can be shown without moving the cursor or changing colours, whatever a learner's code or program wrote: tabs
-/// become spaces, and what is no character a question mark.
-std::string harmless(const std::string& line) {
-  constexpr int tab = 8;
-  std::string shown;
-  int column = 0;
-  for (const auto& character : characters(line)) {
-    if (character.code == '\r') continue;  // lines as Windows ends them
-    if (character.code == '\t') {
-      const int spaces = tab - column % tab;
-      shown.append(static_cast<std::size_t>(spaces), ' ');
-      column += spaces;
-      continue;
-    }
-    shown += character.printable() ? character.bytes : std::string_view("?");
-    column += character.columns;
-  }
-  return shown;
-}
-
 /// Where the text of a line begins: behind its label, if it has one, or behind its indent.
 int text_column(const std::string& line, int columns) {
   const auto indent = line.find_first_not_of(' ');
@@ -136,6 +116,29 @@ std::vector<std::string> cell(const std::string& line, int columns) {
 
 }  // namespace
 
+std::string harmless(const std::string& line) {
+  constexpr int tab = 8;
+  std::string shown;
+  int column = 0;
+  for (const auto& character : characters(line)) {
+    if (character.code == '\r') continue;  // lines as Windows ends them
+    if (character.code == '\t') {
+      const int spaces = tab - column % tab;
+      shown.append(static_cast<std::size_t>(spaces), ' ');
+      column += spaces;
+      continue;
+    }
+    shown += character.printable() ? character.bytes : std::string_view("?");
+    column += character.columns;
+  }
+  return shown;
+}
+
+std::string cut(const std::string& line, int columns) {
+  return columns_of(line) <= columns ? line
+                                     : first_columns(line, std::max(columns - 3, 0)) + first_columns("...", columns);
+}
+
 int columns_of(const std::string& text) {
   int columns = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -187,16 +190,18 @@ std::vector<std::string> wrapped(const std::string& text, int columns) {
 }
 
 std::string in_words(const std::string& text) {
+  static const std::pair<std::string_view, std::string_view> spellings[] = {
+      {"✗ ", "FAILED "}, {"✓ ", "passed "}, {"█", "#"}, {"░", "."}, {"■", "#"}, {"□", "."}};
   std::string words;
   for (std::size_t at = 0; at < text.size();) {
-    if (text.compare(at, 4, "✗ ") == 0) {
-      words += "FAILED ";
-      at += 4;
-    } else if (text.compare(at, 4, "✓ ") == 0) {
-      words += "passed ";
-      at += 4;
-    } else {
+    const auto* const found = std::find_if(std::begin(spellings), std::end(spellings), [&](const auto& spelling) {
+      return text.compare(at, spelling.first.size(), spelling.first) == 0;
+    });
+    if (found == std::end(spellings)) {
       words += text[at++];
+    } else {
+      words += found->second;
+      at += found->first.size();
     }
   }
   return words;
@@ -222,10 +227,11 @@ std::string in_ascii(const std::string& text) {
 }
 
 std::string bar(int done, int of, int columns) {
-  const int inside = std::max(1, columns - 2);
-  const int filled = of > 0 ? done * inside / of : 0;
-  return "[" + std::string(static_cast<std::size_t>(filled), '#') +
-         std::string(static_cast<std::size_t>(inside - filled), '.') + "]";
+  const int width = std::max(1, columns);
+  const int filled = of > 0 ? done * width / of : 0;
+  std::string blocks;
+  for (int i = 0; i < width; ++i) blocks += i < filled ? "█" : "░";
+  return blocks;
 }
 
 std::vector<std::string> side_by_side(const std::string& left, const std::string& right, int columns) {

@@ -15,6 +15,13 @@ std::string padded(const std::string& text, int columns);
 /// A number with spaces before it up to the width.
 std::string right_aligned(int number, int columns);
 
+/// A line as it can be shown without moving the cursor or changing colours: tabs become spaces; control characters and
+/// bytes that are not valid UTF-8, question marks.
+std::string harmless(const std::string& line);
+
+/// A line that is too wide is cut, and ends with "...".
+std::string cut(const std::string& line, int columns);
+
 /// The lines of a text, without their newlines.
 std::vector<std::string> lines_of(const std::string& text);
 
@@ -23,8 +30,8 @@ std::vector<std::string> lines_of(const std::string& text);
 std::vector<std::string> paragraphs_of(const std::string& markdown);
 
 /// Lines broken between words where they are too wide; what follows a break stands under the text, or, in a line that
-/// begins with a label ("  likely  ..."), under what the label is about. A word that is too wide is cut. Tabs become
-/// spaces; control characters and bytes that are not valid UTF-8, question marks. No row is wider than `columns`, or 2.
+/// begins with a label ("  likely  ..."), under what the label is about. A word that is too wide is cut. Every line is
+/// made harmless(). No row is wider than `columns`, or 2.
 std::vector<std::string> wrapped(const std::string& text, int columns);
 
 /// The same without a meaning that only a symbol carries: "✗ " becomes "FAILED ", "✓ " becomes "passed ".
@@ -34,7 +41,7 @@ std::string in_words(const std::string& text);
 /// spelling becomes a question mark.
 std::string in_ascii(const std::string& text);
 
-/// "[######....]" of so many columns, brackets included.
+/// "██████░░░░" of so many columns; in ASCII and in words "######....".
 std::string bar(int done, int of, int columns);
 
 /// Two texts beside each other, equal lines in one row. Between them stands "|" where they differ, "<" or ">" where

@@ -85,7 +85,7 @@ holds "check --json is JSON, though it has to build first" is_json
 expect 1 "✗ 01 self_attention_v1 · " "0 of $total checks passed" -- learn check 01
 holds "without a terminal a failure is not coloured" no_escapes
 expect 1 "FAILED 01 self_attention_v1 · " "!✗" -- learn check 01 --plain
-expect 1 "FAILED 01 self_attention_v1 · " "!✗" -- env NO_COLOR=1 "$tool" --root "$copy" check 01
+expect 1 "✗ 01 self_attention_v1 · " -- env NO_COLOR=1 "$tool" --root "$copy" check 01
 expect 1 "FAILED 01 self_attention_v1 - " -- env LC_ALL=C "$tool" --root "$copy" check 01
 holds "with LC_ALL=C all is ASCII" only_ascii
 for command in "list" "hint 01" "stats" "solution 01 --diff" "--help" "review" "review --all" "plan --until Friday"; do

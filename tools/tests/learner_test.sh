@@ -23,9 +23,12 @@ expect 1 "TODO(01.1) is not written yet: $lesson:" "TODO(01.2)" "TODO(01.3)" "0 
 expect 0 "01.2 forward" "--level 2" -- learn hint 01
 expect 0 "check" "hint" "verify" "!gate" -- learn --help
 expect 0 "for every b:" "!01.1" -- learn hint 01.2 --level 3
+expect 0 "# 01 · Self-attention" -- learn read 01
 
 # a right answer, through every door
 cp "$right" "$lesson"
+expect 0 "✓ 01.2: " "checks passed" "!01.1" -- learn check 01.2
+expect 2 "has no task 01.9" -- learn check 01.9
 expect 0 "$total of $total checks passed" "Next: 02 fused_qkv" -- learn check 01
 expect 0 "passed  01 self_attention_v1" -- learn list
 expect 0 "100% tests passed" -- ctest --preset lesson-01
@@ -98,6 +101,8 @@ expect 1 "✗ 01 self_attention_v1 · SelfAttentionV1.GivesTheTwoByTwoWorkedByHa
 mapfile -t sample < <(sed -n '/^✗/,/^  hint/p' README.md) # what the README shows is what it prints
 [ ${#sample[@]} -ge 6 ]
 expect 1 "${sample[@]}" -- learn check 01
+expect 1 "✗ 01 self_attention_v1" "01.2: " "!also failing" -- learn check 01.2
+expect 0 "✓ 01.1: " -- learn check 01.1
 expect 8 "likely  the scores are not divided by √E" "where   $lesson" -- ctest --preset lesson-01
 expect 0 "> no longer passes " -- learn list # 01 is the current one
 
@@ -141,7 +146,8 @@ expect 2 "your file has a main()" "remove yours" -- learn check 01
 
 # bad usage
 expect 2 "there is no lesson \"99\"" "01 self_attention_v1" -- learn check 99
-expect 2 "--help" -- learn no-such-command
+expect 2 "--help" "!Did you mean" -- learn no-such-command
+expect 2 "Did you mean: ./learn check 01" -- learn 01 chek
 expect 2 "level" -- learn hint 01 --level 4
 expect 2 "has no task 01.9" -- learn hint 01.9
 

@@ -59,7 +59,9 @@ std::string widest_row(const std::string& written) {
   for (std::size_t at = 0; at < written.size(); ++at) {
     if (written.compare(at, 3, "\x1b[s") == 0) at = std::min(written.find("\x1b[u", at), written.size() - 1);
     if (written[at] == '\r' || written[at] == '\n' || written.compare(at, 3, "\x1b[H") == 0) end_row();
-    if (written[at] == '\x1b') {
+    if (written.compare(at, 2, "\x1b]") == 0) {  // a link, up to its terminator
+      at = std::min(written.find("\x1b\\", at) + 1, written.size() - 1);
+    } else if (written[at] == '\x1b') {
       at = std::min(written.find_first_of("ABCDHJKhlmsu", at), written.size() - 1);
     } else if (written[at] != '\r' && written[at] != '\n') {
       row += written[at];
@@ -197,7 +199,7 @@ void walk_through_lessons(Answers answers) {
   const auto lessons = course.lessons();
   Typist typist(course, {}, "?", "Enter checks");
   const auto wait_for_verdict = [&] {  // which has a bar
-    ASSERT_TRUE(typist.terminal().wait_for("[", patience)) << typist.terminal();
+    ASSERT_TRUE(typist.terminal().wait_for(" checks", patience)) << typist.terminal();
   };
   for (std::size_t i = 0; i < lessons.size(); ++i) {
     const Lesson& lesson = lessons[i];
@@ -207,7 +209,7 @@ void walk_through_lessons(Answers answers) {
       wait_for_verdict();
       EXPECT_THAT(typist.terminal().screen(), StartsWith(lesson.number()));
       typist.press_all(scrolling);
-      typist.press_all({"x", key::enter});
+      typist.press(key::enter);
       wait_for_verdict();
       typist.press_all({"h", "h", "h"});
       typist.press_all(scrolling);
@@ -223,7 +225,8 @@ void walk_through_lessons(Answers answers) {
         typist.press("y");
       }
       typist.press_all(scrolling);
-      typist.press_all({"s", "c" + key::ctrl_c, key::escape, last ? "p" : "n", last ? "n" : "p"});
+      typist.press_all(
+          {"s", course.solved() ? "c" + key::ctrl_c : "c", key::escape, last ? "p" : "n", last ? "n" : "p"});
     });
     if (::testing::Test::HasFatalFailure()) return;
     typist.press_all({"e", "n"});

@@ -183,14 +183,22 @@ TEST(Ascii, IsAllThatIsLeftOfTheQuestionsOfTheCourse) {
 }
 
 TEST(Bar, ShowsTheShareDone) {
-  EXPECT_EQ(bar(0, 4, 10), "[........]");
-  EXPECT_EQ(bar(1, 4, 10), "[##......]");
-  EXPECT_EQ(bar(4, 4, 10), "[########]");
-  EXPECT_EQ(bar(0, 0, 6), "[....]");
-  EXPECT_EQ(bar(3, 4, -5), "[.]");
+  EXPECT_EQ(bar(0, 4, 4), "░░░░");
+  EXPECT_EQ(bar(1, 4, 8), "██░░░░░░");
+  EXPECT_EQ(bar(4, 4, 4), "████");
+  EXPECT_EQ(bar(0, 0, 2), "░░");
+  EXPECT_EQ(bar(3, 4, -5), "░");
+  EXPECT_EQ(in_ascii(bar(1, 4, 8)), "##......");
 }
 
-TEST(Bar, IsFullOnlyWhenAllIsDone) { EXPECT_EQ(bar(42, 43, 40).find(".]"), 38u); }
+TEST(Bar, IsFullOnlyWhenAllIsDone) { EXPECT_EQ(in_words(bar(42, 43, 40)).find('.'), 39u); }
+
+TEST(Cut, EndsWithDotsWhereTheLineIsTooWide) {
+  EXPECT_EQ(cut("one two", 7), "one two");
+  EXPECT_EQ(cut("one two three", 8), "one t...");
+  EXPECT_EQ(cut("one two", 2), "..");
+  EXPECT_EQ(cut("我我我我", 6), "我...");
+}
 
 TEST(SideBySide, PutsEqualLinesInOneRowAndMarksTheOthers) {
   EXPECT_THAT(side_by_side("a\nmine\nb\nextra\n", "a\nyours\nb\n", 23),

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lesson/text.hpp"
+
 namespace attn::learn {
 namespace {
 
@@ -50,9 +52,23 @@ TEST(VerdictLines, ShowWarningsAfterTheVerdict) {
 }
 
 TEST(VerdictLines, EndWithGoalsAndSpeedWhenPassed) {
-  EXPECT_THAT(verdict_lines(verdict_of(Verdict::Kind::passed, "✓ 01 sums"), {"add", "merge"}, "speed   1 ms"),
+  EXPECT_THAT(verdict_lines(verdict_of(Verdict::Kind::passed, "✓ 01 sums"), {"add", "merge"}, "speed   1 ms",
+                            {"■□  1 of 2 lessons passed", "Next: 02"}),
               ElementsAre("✓ 01 sums", "", "Well done. You can now:", "- add", "- merge", "", "speed   1 ms", "",
-                          HasSubstr("n goes on")));
+                          "■□  1 of 2 lessons passed", "Next: 02", HasSubstr("n goes on")));
+}
+
+TEST(VerdictLines, OfferTheKeyForHints) {
+  EXPECT_THAT(verdict_lines(verdict_of(Verdict::Kind::failed, "✗ 01\n  hint    ./learn hint 01.2"), {}, ""),
+              ElementsAre("✗ 01", "  hint    press h"));
+}
+
+TEST(WelcomeLines, SayWhereToBeginAndWhatRuns) {
+  const Lines lines = welcome_lines({"a.cpp", "b.cpp"}, {"a.cpp", 11}, "building ...");
+  EXPECT_THAT(lines.front(), HasSubstr("Welcome"));
+  EXPECT_THAT(lines, ::testing::Contains(HasSubstr("a.cpp:11")));
+  EXPECT_THAT(lines, ::testing::Contains(HasSubstr("2 files")));
+  EXPECT_EQ(lines.back(), "building ...");
 }
 
 TEST(HintLines, ShowTheLevelsUpToTheOneAskedFor) {
@@ -82,17 +98,18 @@ TEST(AllLines, ShowWhatRunsAndAtTheEndTheProgress) {
 }
 
 TEST(WatchFooter, ShowsABarOnlyOnceThereIsAVerdict) {
-  EXPECT_THAT(watch_footer(sums, sums_files, {}, "", 200),
-              ElementsAre("", "read   lessons/01_sums/README.md", "write  lessons/01_sums/sums.cpp",
-                          "n next  p previous  h hint  l list  s solution  r reset  c check all  e edit  q quit"));
-  EXPECT_THAT(watch_footer(sums, sums_files, one_of_two_passed(), "", 65)[1],
-              "[###################...................] 1 of 2 checks");
+  EXPECT_THAT(
+      watch_footer(sums, sums_files, {}, "", 200),
+      ElementsAre(
+          "", "read   lessons/01_sums/README.md", "write  lessons/01_sums/sums.cpp",
+          "n next  p previous  h hint  o read  e edit  l list  s solution  r reset  c check all  ? more  q quit"));
+  EXPECT_THAT(watch_footer(sums, sums_files, one_of_two_passed(), "", 65)[1], bar(1, 2, 40) + " 1 of 2 checks");
 }
 
 TEST(WatchFooter, BreaksNoKeyFromItsWord) {
   const Lines lines = watch_footer(sums, {}, {}, "a note", 21);
-  EXPECT_THAT(lines, ElementsAre("", HasSubstr("README"), "a note", "n next  p previous", "h hint  l list",
-                                 "s solution  r reset", "c check all  e edit", "q quit"));
+  EXPECT_THAT(lines, ElementsAre("", HasSubstr("README"), "a note", "n next  p previous", "h hint  o read",
+                                 "e edit  l list", "s solution  r reset", "c check all  ? more", "q quit"));
 }
 
 // --------------------------------------------------------------------------------------------------- interview

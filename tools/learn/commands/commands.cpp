@@ -1,5 +1,7 @@
 #include "learn/commands/commands.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <iostream>
 #include <map>
@@ -14,6 +16,8 @@
 #include "learn/memory/deck.hpp"
 #include "learn/memory/history.hpp"
 #include "learn/memory/record.hpp"
+#include "learn/screens/programs.hpp"
+#include "learn/screens/terminal.hpp"
 #include "lesson/text.hpp"
 
 namespace attn::learn {
@@ -84,25 +88,48 @@ void print_success(const Course& course, const Lesson& lesson) {
   }
 }
 
+/// A lesson whose files are its stubs: no compiler is needed to know that it does not pass.
+json untouched_as_json(const Lesson& lesson) {
+  json as = as_json(lesson, Verdict{});
+  as["verdict"] = "not_started";
+  as["total"] = lesson.count_checks();
+  return as;
+}
+
 int check_all(Course& course, bool in_json) {
   int result = exit_passed;
   json all = json::array();
   for (const auto& lesson : all_lessons(course.root)) {
+    if (!edited(lesson)) {
+      result = std::max(result, exit_failed);
+      all.push_back(untouched_as_json(lesson));
+      if (!in_json) course.print(summary_of_stub(course.store.state(), lesson));
+      continue;
+    }
     const std::string was = course.store.state().current;
     const Standing before = standing(course.store.state(), lesson);
     const Verdict verdict = judge(course, lesson);
     course.store.update([&](State& state) { state.current = was; });
     result = std::max(result, exit_code_of(verdict));
-    if (in_json) {
-      all.push_back(as_json(lesson, verdict));
-    } else {
-      course.print(summary(lesson, verdict, before));
-    }
+    all.push_back(as_json(lesson, verdict));
+    if (!in_json) course.print(summary(lesson, verdict, before));
     if (verdict.kind == Verdict::Kind::stopped) break;
   }
   if (in_json) print_json(json{{"lessons", all}});
   if (!in_json) course.print("\n" + progress_text(course));
   return result;
+}
+
+/// "01.2" as a topic: its lesson, and the task's id, which is empty for a whole lesson.
+/// @throws std::invalid_argument when there is none.
+std::pair<Lesson, std::string> lesson_and_task(const Course& course, const std::string& topic) {
+  const auto dot = topic.find('.');
+  const Lesson lesson = wanted_lesson(course, topic.substr(0, dot));
+  const std::string task = dot == std::string::npos ? "" : lesson.number() + topic.substr(dot);
+  if (!task.empty() && tasks_for(lesson, task).front().id != task) {
+    throw std::invalid_argument("lesson " + lesson.title() + " has no task " + task);
+  }
+  return {lesson, task};
 }
 
 void print_interviews(const Course& course) {
@@ -180,30 +207,26 @@ int check(Course& course, const std::string& name, bool in_json, bool sanitized)
   if (name == "all" && sanitized)
     throw std::invalid_argument("--asan is for one lesson, such as ./learn check 01 --asan");
   if (name == "all") return check_all(course, in_json);
-  const Lesson lesson = wanted_lesson(course, name);
-  const Verdict verdict = judge(course, lesson, sanitized);
+  const auto [lesson, task] = lesson_and_task(course, name);
+  Verdict verdict = judge(course, lesson, sanitized);
+  if (!task.empty()) verdict = verdict_on_task(verdict, lesson, task);
   if (in_json) {
     print_json(as_json(lesson, verdict));
     return exit_code_of(verdict);
   }
   course.print(verdict.text);
   if (!verdict.warnings.empty()) course.print("\n" + verdict.warnings);
-  if (verdict.kind == Verdict::Kind::passed && !sanitized) print_success(course, lesson);
+  if (verdict.kind == Verdict::Kind::passed && !sanitized && task.empty()) print_success(course, lesson);
   return exit_code_of(verdict);
 }
 
 int hint(Course& course, const std::string& topic, std::size_t level) {
-  const auto dot = topic.find('.');
-  const Lesson lesson = wanted_lesson(course, topic.substr(0, dot));
-  const std::string wanted = dot == std::string::npos ? "" : lesson.number() + topic.substr(dot);
-  const auto tasks = tasks_for(lesson, wanted);
-  if (!wanted.empty() && tasks.front().id != wanted) {
-    throw std::invalid_argument("lesson " + lesson.title() + " has no task " + wanted);
-  }
+  const auto [lesson, task] = lesson_and_task(course, topic);
+  const auto tasks = tasks_for(lesson, task);
   course.print("Hints for " + lesson.title() + ", level " + std::to_string(level) + " of 3");
-  for (const auto& task : tasks) {
-    course.print("\n" + task.id + " " + task.title);
-    const std::string& text = task.levels.at(level - 1);
+  for (const auto& shown : tasks) {
+    course.print("\n" + shown.id + " " + shown.title);
+    const std::string& text = shown.levels.at(level - 1);
     course.print(course.style.columns > 0 ? paragraphs_of(text)
                                           : lines_of(text));  // a terminal wraps them to its width
   }
@@ -211,6 +234,20 @@ int hint(Course& course, const std::string& topic, std::size_t level) {
   if (level == 3) return exit_passed;
   course.print("\nMore, for one task: ./learn hint " + tasks.front().id + " --level " + std::to_string(level + 1));
   return exit_passed;
+}
+
+int read_chapter(const Course& course, const std::string& name) {
+  const Lesson lesson = wanted_lesson(course, name);
+  if (!Terminal::available()) {
+    std::cout << lesson::read_file(lesson.chapter_file());
+    return exit_passed;
+  }
+  auto command = reader_command(lesson, course.style.table_columns());
+  std::vector<char*> arguments;
+  for (auto& argument : command) arguments.push_back(argument.data());
+  arguments.push_back(nullptr);
+  execvp(arguments.front(), arguments.data());
+  throw std::runtime_error("cannot start " + command.front());
 }
 
 int demo(const Course& course, const std::string& name, const std::vector<std::string>& arguments) {
@@ -248,7 +285,7 @@ int next(Course& course) {
 int solution(const Course& course, const std::string& name, bool beside_the_learners) {
   const Lesson lesson = wanted_lesson(course, name);
   if (beside_the_learners) {
-    course.print(beside_the_reference(lesson, course.style.table_columns()));
+    course.print(beside_the_reference(lesson, course.style.table_columns()), Look::comparison);
     return exit_passed;
   }
   for (const auto& file : given_files(lesson)) {

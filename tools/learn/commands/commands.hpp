@@ -17,12 +17,15 @@ constexpr int exit_not_judged = 2;
 int overview(Course& course);
 int list(const Course& course, bool as_json);
 
-/// @param name a lesson, empty for the current one, or "all"
+/// @param name a lesson, a task ("01.2"), empty for the current lesson, or "all"
 /// @param sanitized with AddressSanitizer; not noted down
 int check(Course& course, const std::string& name, bool as_json, bool sanitized);
 
 /// @param topic a lesson ("01"), a task ("01.2"), or empty for the current lesson
 int hint(Course& course, const std::string& topic, std::size_t level);
+
+/// Shows a lesson's chapter: in a pager on a terminal, else as it is.
+int read_chapter(const Course& course, const std::string& name);
 
 int demo(const Course& course, const std::string& name, const std::vector<std::string>& arguments);
 int reset_lesson(const Course& course, const std::string& name);

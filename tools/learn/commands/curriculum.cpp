@@ -31,8 +31,8 @@ const std::map<Standing, Name> names = {{Standing::untouched, {"", "untouched"}}
 
 void Course::print(const std::string& text) const { std::cout << style(text) << std::endl; }
 
-void Course::print(const Lines& lines) const {
-  for (const auto& line : lines) print(line);
+void Course::print(const Lines& lines, Look look) const {
+  for (const auto& line : lines) std::cout << style(line, look) << std::endl;
 }
 
 Standing standing(const State& state, const Lesson& lesson) {
@@ -144,11 +144,39 @@ std::string progress_text(const Course& course) {
   return std::to_string(passed) + " of " + counted(static_cast<int>(lessons.size()), "lesson") + " passed";
 }
 
+std::string strip_text(const Course& course) {
+  std::string strip;
+  for (const auto& lesson : all_lessons(course.root)) {
+    strip += counts_as_passed(standing(course.store.state(), lesson)) ? "■" : "□";
+  }
+  return strip;
+}
+
 std::vector<lesson::Task> tasks_for(const Lesson& lesson, const std::string& topic) {
   auto tasks = lesson.tasks();
   const auto wanted =
       std::find_if(tasks.begin(), tasks.end(), [&](const lesson::Task& task) { return task.id == topic; });
   return wanted == tasks.end() ? tasks : std::vector<lesson::Task>{*wanted};
+}
+
+Verdict verdict_on_task(const Verdict& verdict, const Lesson& lesson, const std::string& task) {
+  if (verdict.checks.empty()) return verdict;
+  const auto tasks = lesson.tasks_of_checks();
+  Verdict on_task = verdict;
+  auto& checks = on_task.checks;
+  checks.erase(std::remove_if(checks.begin(), checks.end(),
+                              [&](const Verdict::Check& check) {
+                                const auto known = tasks.find(check.name);
+                                return (known == tasks.end() ? check.hint : known->second) != task;
+                              }),
+               checks.end());
+  const auto* first = on_task.first_failing();
+  const std::string counts =
+      task + ": " + std::to_string(on_task.passed()) + " of " + counted(on_task.total(), "check") + " passed";
+  on_task.kind = first == nullptr && !checks.empty() ? Verdict::Kind::passed : Verdict::Kind::failed;
+  on_task.text = first == nullptr ? "✓ " + counts : first->text + "\n" + counts;
+  if (checks.empty()) on_task.text = task + " has no checks of its own: ./learn check " + lesson.number();
+  return on_task;
 }
 
 std::string summary(const Lesson& lesson, const Verdict& verdict, Standing before) {
@@ -159,10 +187,14 @@ std::string summary(const Lesson& lesson, const Verdict& verdict, Standing befor
   } else {
     line += verdict.word();
   }
-  if (before == Standing::untouched && !passed) line = "  " + lesson.title() + ": not started";
   if (!passed && (counts_as_passed(before) || before == Standing::regressed))
     line += "; it passed before, but no longer does";
   return line;
+}
+
+std::string summary_of_stub(const State& state, const Lesson& lesson) {
+  const bool passed = standing(state, lesson) == Standing::reset;
+  return "  " + lesson.title() + ": " + (passed ? "reset since it passed" : "not started");
 }
 
 }  // namespace attn::learn

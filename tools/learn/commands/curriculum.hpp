@@ -5,7 +5,7 @@
 
 #include "learn/machine/verdict.hpp"
 #include "learn/memory/state.hpp"
-#include "learn/screens/terminal.hpp"
+#include "learn/screens/style.hpp"
 #include "lesson/lesson.hpp"
 
 /// Where the learner stands among the lessons.
@@ -19,7 +19,7 @@ struct Course {
 
   /// Prints to standard output, in the course's style.
   void print(const std::string& text) const;
-  void print(const Lines& lines) const;
+  void print(const Lines& lines, Look look = Look::report) const;
 };
 
 /// Where a lesson stands.
@@ -63,10 +63,19 @@ std::string time_left_text(const Course& course);
 /// "2 of 14 lessons passed".
 std::string progress_text(const Course& course);
 
+/// A block for each lesson, full where it passed: "■■□□".
+std::string strip_text(const Course& course);
+
 /// The task whose hints help with a verdict's first failing check, or the lesson's number: and those tasks.
 std::vector<lesson::Task> tasks_for(const lesson::Lesson& lesson, const std::string& topic);
 
+/// What a verdict says of one task ("01.2"): its checks only. A lesson that was not judged stays as it is.
+Verdict verdict_on_task(const Verdict& verdict, const lesson::Lesson& lesson, const std::string& task);
+
 /// A verdict in one line, beside where the lesson stood before: "✓ 01 self_attention_v1: 43 of 43 checks".
 std::string summary(const lesson::Lesson& lesson, const Verdict& verdict, Standing before);
+
+/// The same for a lesson whose files are its stubs: that needs no verdict.
+std::string summary_of_stub(const State& state, const lesson::Lesson& lesson);
 
 }  // namespace attn::learn

@@ -109,7 +109,7 @@ class Interview : public Screen {
     switch (key) {
       case 'c': check(); return true;
       case 't': toggle_task(); return true;
-      case 'e': edit(lesson_); return true;
+      case 'e': edit(lesson_, verdict_ ? verdict_->text : ""); return true;
       case 'q': ask("Hand it in as it is? It counts as not passed.", [this] { finish(); }); return true;
       default: return false;
     }
@@ -169,6 +169,8 @@ class Interview : public Screen {
     if (judgement_) return {plain() ? "checking ..." : judgement_->doing() + " ..."};
     return verdict_ && !showing_task_ ? lines_of(verdict_->text) : paragraphs_of(brief_.text);
   }
+
+  Look look() const override { return is_over_ && comparing_ ? Look::comparison : Look::report; }
 
   Lines result() const {
     std::vector<std::string> mistakes;

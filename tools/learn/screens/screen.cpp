@@ -4,28 +4,13 @@
 #include <utility>
 
 #include "learn/machine/machine.hpp"
+#include "learn/screens/programs.hpp"
 
 namespace attn::learn {
 
 namespace {
 
 constexpr std::chrono::milliseconds tick{200};
-
-/// The learner's editor ($VISUAL, else $EDITOR, with its arguments, else a usual one) on the files of a lesson; empty
-/// when there is none.
-std::vector<std::string> editor_command(const lesson::Lesson& lesson) {
-  std::vector<std::string> command;
-  for (const char* variable : {"VISUAL", "EDITOR"}) {
-    const std::string editor = environment(variable);
-    if (command.empty() && !editor.empty()) command = {"sh", "-c", editor + " \"$@\"", "sh"};
-  }
-  for (const char* editor : {"editor", "nano", "vim", "vi"}) {
-    if (command.empty() && !find_program(editor).empty()) command = {editor};
-  }
-  if (command.empty()) return {};
-  for (const auto& file : lesson.stub_files()) command.push_back(file);
-  return command;
-}
 
 }  // namespace
 
@@ -57,6 +42,7 @@ void Screen::draw() {
   Page page{header(), {}, footer()};
   try {
     page.body = on_yes_ ? Lines{question_, "", "y yes   any other key no"} : body();
+    if (!on_yes_) page.look = look();
   } catch (const std::exception& error) {
     page.body = {error.what()};
   }
@@ -68,8 +54,11 @@ void Screen::handle(Key key) {
   note_.clear();
   if (key == keys::closed) return close();
   if (key == keys::ctrl_c) return interrupt();
+  if (terminal_.is_in_word(key)) return;
   if (on_yes_) return answer(key);
-  if (!press(key)) first_line_ = terminal_.scrolled(key, first_line_).value_or(first_line_);
+  if (press(key)) return;
+  const auto scrolled = terminal_.scrolled(key, first_line_);
+  scrolled ? void(first_line_ = *scrolled) : terminal_.begin_word();
 }
 
 void Screen::answer(Key key) {
@@ -104,13 +93,19 @@ void Screen::ask(const std::string& question, std::function<void()> yes) {
   on_yes_ = std::move(yes);
 }
 
-void Screen::edit(const lesson::Lesson& lesson) {
-  const auto command = editor_command(lesson);
+void Screen::edit(const lesson::Lesson& lesson, const std::string& verdict) {
+  const auto command = editor_command(lesson, verdict);
   if (command.empty()) {
     note_ = "No editor is set. For example: export EDITOR=nano";
   } else if (terminal_.lend(command, course_.root.string()) == 127) {
     note_ = "The editor in $EDITOR could not be started.";
   }
+}
+
+void Screen::read_chapter(const lesson::Lesson& lesson) {
+  const int exit_code = terminal_.lend(reader_command(lesson, terminal_.columns()), course_.root.string());
+  if (exit_code == 127) note_ = "The pager in $PAGER could not be started.";
+  if (exit_code == 0 && find_program("lowdown").empty()) note_ = "Chapters look better with " + install("lowdown");
 }
 
 }  // namespace attn::learn

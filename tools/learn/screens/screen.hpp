@@ -22,7 +22,9 @@ class Screen {
   void run();
 
  protected:
-  Screen(Course& course, bool plain) : course_(course), terminal_(plain) { course_.style = terminal_.style(); }
+  Screen(Course& course, bool plain) : course_(course), terminal_(Style::of_output(plain, course.root)) {
+    course_.style = terminal_.style();
+  }
 
   /// @return whether the screen uses this key; other keys scroll
   virtual bool press(Key key) = 0;
@@ -37,6 +39,9 @@ class Screen {
   virtual Lines header() const = 0;
   virtual Lines body() const = 0;
   virtual Lines footer() const = 0;
+
+  /// What the body is, for its colours.
+  virtual Look look() const { return Look::report; }
 
   /// Whether the page changes by itself, and is drawn at every tick.
   virtual bool is_moving() const { return false; }
@@ -62,7 +67,11 @@ class Screen {
   void ask(const std::string& question, std::function<void()> yes);
 
   /// Opens the learner's editor on the files of a lesson.
-  void edit(const lesson::Lesson& lesson);
+  /// @param verdict what was said of them: the editor begins at the line that it names
+  void edit(const lesson::Lesson& lesson, const std::string& verdict);
+
+  /// Shows the chapter of a lesson, in a pager or an editor.
+  void read_chapter(const lesson::Lesson& lesson);
 
   bool plain() const { return terminal_.style().plain; }
 

@@ -20,11 +20,6 @@ namespace attn::learn {
 namespace {
 
 // Escape sequences that every terminal of the last forty years knows (ECMA-48).
-constexpr const char* red = "\x1b[1;31m";
-constexpr const char* green = "\x1b[32m";
-constexpr const char* yellow = "\x1b[33m";
-constexpr const char* bold = "\x1b[1m";
-constexpr const char* usual = "\x1b[0m";
 constexpr const char* home = "\x1b[H";
 constexpr const char* clear_screen = "\x1b[2J";
 constexpr const char* clear_line = "\x1b[K";
@@ -68,60 +63,9 @@ void handle(int signal, void (*handler)(int)) {
 
 bool begins_with(const std::string& text, const char* beginning) { return text.rfind(beginning, 0) == 0; }
 
-/// The colour of a line, also of the rows it is broken into; nullptr for the usual one. It only repeats what the words
-/// say.
-const char* colour_of(const std::string& line) {
-  const auto text = line.find_first_not_of(' ');
-  if (text == std::string::npos) return nullptr;
-  const std::string rest = line.substr(text, 12);
-  if (begins_with(rest, "✗ ") || begins_with(rest, "FAILED ")) return red;
-  if (begins_with(rest, "✓ ") || begins_with(rest, "passed ")) return green;
-  return begins_with(rest, "likely ") ? yellow : nullptr;
-}
-
-std::string painted(const char* colour, const std::string& row) {
-  return colour == nullptr || row.empty() ? row : colour + row + usual;
-}
-
-std::string spelled(const Style& style, const std::string& text) {
-  return style.ascii ? in_ascii(text) : style.words ? in_words(text) : text;
-}
-
 }  // namespace
 
-Style Style::of_output(bool asked_plain) {
-  Style style;
-  style.words = asked_plain || !environment("NO_COLOR").empty();
-  style.plain = style.words || environment("TERM") == "dumb" || isatty(STDOUT_FILENO) == 0;
-  for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const std::string locale = environment(variable);
-    if (locale.empty()) continue;
-    const auto says = [&](const char* part) { return locale.find(part) != std::string::npos; };
-    style.ascii = !says("UTF-8") && !says("utf-8") && !says("utf8") && !says("UTF8");
-    break;
-  }
-  if (isatty(STDOUT_FILENO) != 0) {
-    const int columns = terminal_size().columns;
-    style.columns = columns > 0 ? columns : 80;
-  }
-  return style;
-}
-
-std::string Style::operator()(const std::string& text) const {
-  const std::string in_style = spelled(*this, text);
-  if (columns == 0) return in_style;
-  std::string lines;
-  for (const auto& line : lines_of(in_style)) {
-    const char* const colour = plain ? nullptr : colour_of(line);
-    for (const auto& row : line.empty() ? std::vector<std::string>{""} : wrapped(line, columns)) {
-      lines += painted(colour, row) + "\n";
-    }
-  }
-  if (!lines.empty() && text.back() != '\n') lines.pop_back();
-  return lines;
-}
-
-Terminal::Terminal(bool plain) : style_(Style::of_output(plain)) {
+Terminal::Terminal(Style style) : style_(std::move(style)) {
   handle(SIGWINCH, note_redraw);
   handle(SIGCONT, note_continued);
   handle(SIGTSTP, note_suspend);
@@ -229,6 +173,20 @@ Key Terminal::next_key() {
   return static_cast<Key>(first >= 'A' && first <= 'Z' ? first - 'A' + 'a' : first);
 }
 
+bool Terminal::is_in_word(Key key) {
+  const auto is_letter = [](Key one) { return one > ' ' && one < 0x7f; };
+  const bool within = std::chrono::steady_clock::now() < in_word_until_;
+  if (!is_letter(key)) {
+    in_word_until_ = {};
+    return within && key == keys::enter;
+  }
+  constexpr std::size_t more = 2;  // letters that came with this one: faster than anybody presses keys
+  const bool begins = pending_.size() >= more && is_letter(pending_[0]) && is_letter(pending_[1]) &&
+                      pending_.find_first_not_of(static_cast<char>(key)) != std::string::npos;
+  if (within || begins) begin_word();
+  return within || begins;
+}
+
 void Terminal::suspend() {
   give_back();
   handle(SIGTSTP, SIG_DFL);
@@ -252,23 +210,11 @@ std::optional<int> Terminal::scrolled(Key pressed, int first) const {
   }
 }
 
-std::vector<Terminal::Row> Terminal::rows_of(const Lines& lines) const {
-  std::vector<Row> rows;
-  for (const auto& line : lines) {
-    const std::string text = spelled(style_, line);
-    const char* const colour = colour_of(text);
-    if (text.empty()) rows.push_back({""});
-    for (const auto& row : wrapped(text, columns())) rows.push_back({row, colour});
-  }
-  return rows;
-}
-
 /// The rows of a page; on a screen, as many as it has, with the body from its row `first` on if it is long enough.
-std::vector<Terminal::Row> Terminal::layout(const Page& page, std::size_t& first) {
-  auto top = rows_of(page.header);
-  auto body = rows_of(page.body);
-  auto bottom = rows_of(page.footer);
-  for (auto& row : top) row.colour = bold;
+std::vector<Row> Terminal::layout(const Page& page, std::size_t& first) {
+  auto top = style_.rows_of(page.header, Look::header);
+  auto body = style_.rows_of(page.body, page.look);
+  auto bottom = style_.rows_of(page.footer, Look::footer);
   if (!style_.plain) {
     constexpr std::size_t least = 3;
     const auto rows = static_cast<std::size_t>(std::max(rows_, 4));
@@ -281,7 +227,8 @@ std::vector<Terminal::Row> Terminal::layout(const Page& page, std::size_t& first
     if (body.size() > space) {
       const auto hidden = static_cast<int>(body.size() - space + 1);
       body.resize(space - 1);
-      body.push_back({wrapped("... " + counted(hidden, "more line") + " (arrow down)", columns()).front()});
+      body.push_back(
+          {{wrapped("... " + counted(hidden, "more line") + " (arrow down)", columns()).front(), Paint::dim, ""}});
     }
     body.resize(space);
   }
@@ -293,11 +240,11 @@ std::vector<Terminal::Row> Terminal::layout(const Page& page, std::size_t& first
 int Terminal::show(const Page& page, int first) {
   auto begin = static_cast<std::size_t>(std::max(first, 0));
   std::string text;
-  for (const auto& [row, colour] : layout(page, begin)) {
+  for (const auto& row : layout(page, begin)) {
     if (style_.plain) {
-      text += row + "\n";
+      text += style_.drawn(row) + "\n";
     } else {  // cleared first: after a line as wide as the screen, that would take its last character
-      text += (text.empty() ? "" : "\r\n") + std::string(clear_line) + painted(colour, row);
+      text += (text.empty() ? "" : "\r\n") + std::string(clear_line) + style_.drawn(row);
     }
   }
   if (text != last_) write(style_.plain ? text + "\n" : home + text);

@@ -6,7 +6,10 @@
 #include <string>
 #include <vector>
 
-/// All that has to do with terminals: keys, size, drawing. Nothing else in the tool writes an escape sequence.
+#include "learn/screens/style.hpp"
+
+/// All that has to do with terminals: keys, size, drawing. Nothing else in the tool writes escape sequences, but for the
+/// colours and links of style.cpp.
 namespace attn::learn {
 
 /// A key that was pressed: a printable one is its own letter, in lower case.
@@ -28,38 +31,19 @@ constexpr Key closed = 1008;   ///< there will be no more keys: the terminal is 
 constexpr Key suspend = 1009;  ///< Ctrl-Z: stop what runs, then call Terminal::suspend()
 }  // namespace keys
 
-using Lines = std::vector<std::string>;
-
 /// What a screen shows: the header and the footer stay where they are, the body scrolls between them.
 struct Page {
   Lines header;
   Lines body;
   Lines footer;
-};
-
-/// How output should look.
-struct Style {
-  bool plain = false;  ///< no colour, no cursor movement
-  bool words = false;  ///< a word where others see a symbol
-  bool ascii = false;
-  int columns = 0;  ///< of the terminal; 0 where there is none, and nothing is wrapped
-
-  /// What was asked for: plain and in words with --plain or NO_COLOR, plain with TERM=dumb and where standard output is
-  /// no terminal; ASCII in a locale that is set and is not UTF-8.
-  static Style of_output(bool asked_plain);
-
-  /// A text as this style wants it: spelled, wrapped and coloured.
-  std::string operator()(const std::string& text) const;
-
-  /// The width for tables, also where there is no terminal.
-  int table_columns() const { return columns > 0 ? columns : 100; }
+  Look look = Look::report;  ///< the body's
 };
 
 /// A terminal that gives single keys and is drawn on as a whole. Its destructor, and the way out through any signal
 /// that ends the program, leave it as it was.
 class Terminal {
  public:
-  explicit Terminal(bool plain);
+  explicit Terminal(Style style);
   ~Terminal();
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
@@ -73,6 +57,12 @@ class Terminal {
 
   /// Waits until a key is pressed, one of `fds` is readable, or the time is over.
   Key wait(std::chrono::milliseconds most, const std::vector<int>& fds = {});
+
+  /// Whether a key is a letter of a word, which is typed or pasted here by mistake and not meant as keys: of "./learn".
+  bool is_in_word(Key key);
+
+  /// What is typed up to the next pause is a word: it has begun with a letter that is no key.
+  void begin_word() { in_word_until_ = std::chrono::steady_clock::now() + pause_in_word; }
 
   /// Shows a page. A body that is too long is shown from its line `first` on, with a line that counts what follows. In
   /// plain style the page is written below the one before, unless nothing of it changed.
@@ -98,14 +88,8 @@ class Terminal {
   void lend(const std::function<void()>& work);
 
  private:
-  struct Row {
-    std::string text;
-    const char* colour = nullptr;
-  };
-
   bool read_keys();
   Key next_key();
-  std::vector<Row> rows_of(const Lines& lines) const;
   std::vector<Row> layout(const Page& page, std::size_t& first);
   void take();
   void set_mode() const;
@@ -113,11 +97,14 @@ class Terminal {
   void measure();
   void write(const std::string& text) const;
 
+  static constexpr std::chrono::milliseconds pause_in_word{300};
+
   Style style_;
   int rows_ = 24;
   int page_ = 1;
   std::string pending_;  ///< bytes of keys that were read and not returned yet
   std::string last_;     ///< what was shown last
+  std::chrono::steady_clock::time_point in_word_until_;
 };
 
 }  // namespace attn::learn

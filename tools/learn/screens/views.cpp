@@ -16,8 +16,8 @@ void append(Lines& lines, const Lines& more) { lines.insert(lines.end(), more.be
 /// The keys and what they do, in as many lines as it takes; none is broken between a key and its word.
 Lines key_lines(int columns) {
   Lines lines = {"n next"};
-  for (const char* key :
-       {"p previous", "h hint", "l list", "s solution", "r reset", "c check all", "e edit", "q quit"}) {
+  for (const char* key : {"p previous", "h hint", "o read", "e edit", "l list", "s solution", "r reset", "c check all",
+                          "? more", "q quit"}) {
     const std::string longer = lines.back() + "  " + key;
     if (columns_of(longer) <= columns) {
       lines.back() = longer;
@@ -63,8 +63,12 @@ std::string doing_line(const std::string& doing, bool plain, bool first_build) {
   return doing + " ..." + (first_build ? "   (the first time takes a minute or two)" : "");
 }
 
-Lines verdict_lines(const Verdict& verdict, const Lines& goals, const std::string& speed) {
-  Lines lines = lines_of(verdict.text);
+Lines verdict_lines(const Verdict& verdict, const Lines& goals, const std::string& speed, const Lines& next_steps) {
+  Lines lines;
+  for (const auto& line : lines_of(verdict.text)) {
+    const std::string command = "  hint    ./learn hint ";
+    lines.push_back(line.rfind(command, 0) == 0 ? "  hint    press h" : line);
+  }
   if (!verdict.warnings.empty()) {
     lines.emplace_back();
     append(lines, lines_of(verdict.warnings));
@@ -72,7 +76,23 @@ Lines verdict_lines(const Verdict& verdict, const Lines& goals, const std::strin
   if (verdict.kind != Verdict::Kind::passed) return lines;
   append(lines, {"", "Well done. You can now:"});
   for (const auto& goal : goals) lines.push_back("- " + goal);
-  append(lines, {"", speed, "", "s shows the reference beside yours, n goes on."});
+  append(lines, {"", speed, ""});
+  append(lines, next_steps);
+  lines.emplace_back("s shows the reference beside yours, n goes on.");
+  return lines;
+}
+
+Lines welcome_lines(const std::vector<std::string>& files, const Place& first, const std::string& doing) {
+  const bool several = files.size() > 1;
+  Lines lines = {
+      "Welcome! You learn attention by writing it, one lesson at a time. This is how:",
+      "",
+      "1. Read the chapter: press o, or open the file below.",
+      "2. Write what the TODOs ask for. Press e, or open " + first.file + ":" + std::to_string(first.line) + ".",
+      "3. Save. Every save is checked here, and common mistakes are named.",
+      "4. Press h for a hint, n and p for other lessons, ? for more, q to quit. Nothing is lost."};
+  if (several) lines[3] += " This lesson has " + std::to_string(files.size()) + " files.";
+  if (!doing.empty()) append(lines, {"", doing});
   return lines;
 }
 

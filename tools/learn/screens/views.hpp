@@ -4,6 +4,7 @@
 
 #include "learn/machine/verdict.hpp"
 #include "learn/memory/history.hpp"
+#include "learn/screens/programs.hpp"
 #include "learn/screens/terminal.hpp"
 #include "lesson/lesson.hpp"
 
@@ -17,7 +18,14 @@ std::string doing_line(const std::string& doing, bool plain, bool first_build);
 
 /// @param goals what one can do after the lesson, for when it passed
 /// @param speed the learner's beside the reference's, for when it passed
-Lines verdict_lines(const Verdict& verdict, const Lines& goals, const std::string& speed);
+/// @param next_steps how far the learner has come, and what is next, for when it passed
+Lines verdict_lines(const Verdict& verdict, const Lines& goals, const std::string& speed, const Lines& next_steps = {});
+
+/// What somebody sees who has not written anything yet.
+/// @param files that the learner writes
+/// @param first where to begin
+/// @param doing what runs meanwhile; may be empty
+Lines welcome_lines(const std::vector<std::string>& files, const Place& first, const std::string& doing);
 
 /// The hints of these tasks, up to a level.
 Lines hint_lines(const std::vector<lesson::Task>& tasks, int level);

@@ -11,6 +11,7 @@
 #include "learn/machine/watcher.hpp"
 #include "learn/memory/answers.hpp"
 #include "learn/memory/record.hpp"
+#include "learn/screens/programs.hpp"
 #include "learn/screens/screen.hpp"
 #include "learn/screens/screens.hpp"
 #include "learn/screens/views.hpp"
@@ -38,6 +39,11 @@ std::vector<fs::path> files_behind(const Lesson& lesson) {
   return files;
 }
 
+bool has_passed_nothing(const State& state) {
+  return std::all_of(state.lessons.begin(), state.lessons.end(),
+                     [](const auto& lesson) { return lesson.second.first_passed.empty(); });
+}
+
 /// What runs while the learner reads and writes: the checks of one lesson and then its speed, or the checks of all.
 class Checks {
  public:
@@ -53,9 +59,15 @@ class Checks {
 
   void begin_all() {
     stop();
-    to_check_ = all_lessons(course_.root);
     checked_.clear();
-    judgement_ = std::make_unique<Judgement>(to_check_.front());
+    for (const auto& lesson : all_lessons(course_.root)) {
+      if (edited(lesson)) {
+        to_check_.push_back(lesson);
+      } else {
+        checked_.push_back(summary_of_stub(course_.store.state(), lesson));
+      }
+    }
+    if (!to_check_.empty()) judgement_ = std::make_unique<Judgement>(to_check_.front());
   }
 
   /// @return whether something has ended
@@ -78,11 +90,11 @@ class Checks {
     to_check_.clear();
   }
 
-  /// Stops what runs, as the verdict then says. @return whether something ran
+  /// Stops what is being judged, as the verdict then says. @return whether something was
   bool interrupt() {
-    if (!judgement_ && !speed_) return false;
-    if (judgement_) judgement_->stop();
-    if (judgement_ && to_check_.empty()) verdict_ = judgement_->verdict();
+    if (!judgement_) return false;
+    judgement_->stop();
+    if (to_check_.empty()) verdict_ = judgement_->verdict();
     stop();
     return true;
   }
@@ -149,13 +161,14 @@ class Watch : public Screen {
     course_.store.update([&](State& state) { state.current = lesson.name; });
     watcher_ = std::make_unique<Watcher>(files_behind(lesson));
     hint_levels_.clear();
-    progress_ = progress_text(course_);
+    note_progress();
     check();
   }
 
   void check() {
     show(View::verdict);
     checks_.begin(lesson_);
+    is_new_ = here() == 0 && !edited(lesson_) && has_passed_nothing(course_.store.state());
   }
 
   bool advance() override {
@@ -165,8 +178,19 @@ class Watch : public Screen {
       return true;
     }
     if (!checks_.advance()) return false;
-    progress_ = progress_text(course_);
+    note_progress();
     return true;
+  }
+
+  void note_progress() {
+    progress_ = progress_text(course_);
+    const Lesson next = next_to_do(course_, lesson_);
+    next_steps_ = {strip_text(course_) + "  " + progress_};
+    if (next.name == lesson_.name) {
+      next_steps_.push_back("That was the last one: all are passed.");
+    } else {
+      next_steps_.push_back("Next: " + next.title() + ": " + next.subject());
+    }
   }
 
   std::vector<Job*> jobs() override { return checks_.jobs(); }
@@ -184,13 +208,14 @@ class Watch : public Screen {
       case 's': solution(); break;
       case 'r': ask_reset(); break;
       case 'c': check_all(); break;
-      case 'e': edit(lesson_); break;
+      case 'o': read_chapter(lesson_); break;
+      case 'e': edit(lesson_, checks_.verdict() ? checks_.verdict()->text : ""); break;
       case 'q': close(); break;
       case keys::enter: check(); break;
       case keys::escape: show(checks_.are_of_all() ? View::all : View::verdict); break;
       case '?':
         note_ =
-            "Enter checks again; arrows, Space, Home and End scroll; Esc goes back; Ctrl-C stops what runs, or "
+            "Enter checks again; arrows, Space, Home and End scroll; Esc goes back; Ctrl-C stops a check that runs, or "
             "quits.";
         break;
       default: return false;
@@ -307,8 +332,15 @@ class Watch : public Screen {
       }
       case View::verdict: break;
     }
-    if (checks_.are_judged()) return {checks_.doing(plain())};
-    return checks_.verdict() ? verdict_lines(*checks_.verdict(), lesson_.goals(), checks_.speed()) : Lines{};
+    const std::string doing = checks_.are_judged() ? checks_.doing(plain()) : "";
+    if (is_new_) return welcome_lines(lesson_.stub_files(), first_todo(lesson_), doing);
+    if (!doing.empty()) return {doing};
+    return checks_.verdict() ? verdict_lines(*checks_.verdict(), lesson_.goals(), checks_.speed(), next_steps_)
+                             : Lines{};
+  }
+
+  Look look() const override {
+    return view_ == View::list ? Look::list : view_ == View::solution ? Look::comparison : Look::report;
   }
 
   int hint_level() const {
@@ -327,7 +359,9 @@ class Watch : public Screen {
   std::map<std::string, int> hint_levels_;  ///< of the topics that hints were read on
   View view_ = View::verdict;
   std::size_t selected_ = 0;  ///< in the list
+  bool is_new_ = false;       ///< the learner is: nothing was written yet in the first lesson
   std::string progress_;
+  Lines next_steps_;  ///< for when the lesson passes
 };
 
 }  // namespace

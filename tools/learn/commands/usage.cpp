@@ -1,0 +1,41 @@
+#include "learn/commands/usage.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace attn::learn {
+
+std::size_t edit_distance(const std::string& one, const std::string& other) {
+  std::vector<std::size_t> row(other.size() + 1);  // from the beginning of `one` to each beginning of `other`
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < other.size(); ++j) {
+      const std::size_t replaced = diagonal + (one[i] == other[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string meant(const std::vector<std::string>& words, const std::vector<std::string>& commands) {
+  std::size_t nearest = 3;  // more than two letters is another word
+  std::string command;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    for (const auto& known : commands) {
+      const std::size_t distance = edit_distance(words[i], known);
+      if (distance >= std::min(nearest, words[i].size())) continue;
+      nearest = distance;
+      command = known;
+      at = i;
+    }
+  }
+  for (std::size_t i = 0; i < words.size() && !command.empty(); ++i) {
+    if (i != at) command += " " + words[i];
+  }
+  return command;
+}
+
+}  // namespace attn::learn

@@ -1,0 +1,118 @@
+#include "learn/screens/programs.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "learn/machine/machine.hpp"
+#include "lesson/text.hpp"
+
+namespace attn::learn {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Shows the chapter $1 in a terminal of $2 columns. Ctrl-C is the pager's alone.
+constexpr const char* read_script = R"(
+trap : INT
+pager=${PAGER:-}
+if [ -z "$pager" ]; then pager=more; command -v less >/dev/null && pager=less; fi
+export LESS="-R ${LESS:-}"
+if [ "${TERM:-dumb}" != dumb ] && command -v lowdown >/dev/null; then
+  sed '/^<!-- /d' "$1" | lowdown -tterm --term-columns="$2" --term-width="$2" ${NO_COLOR:+--term-no-colour} | $pager
+else
+  sed '/^<!-- /d' "$1" | $pager
+fi)";
+
+/// VS Code's own command, where this is a terminal within it.
+bool in_vs_code() { return environment("TERM_PROGRAM") == "vscode" && !find_program("code").empty(); }
+
+/// "vim" of "/usr/bin/vim.basic -n"; what `editor` stands for on Debian.
+std::string program_name(const std::string& command) {
+  std::string program;
+  std::istringstream(command) >> program;
+  std::error_code none;
+  const fs::path file = fs::canonical(find_program(program), none);
+  const std::string found =
+      none || program != "editor" ? fs::path(program).filename().string() : file.filename().string();
+  return found.substr(0, found.find('.'));
+}
+
+}  // namespace
+
+std::optional<Place> place_named(const std::string& text, const std::vector<std::string>& files) {
+  std::optional<Place> first;
+  std::size_t first_at = std::string::npos;
+  for (const auto& file : files) {
+    for (auto at = text.find(file + ":"); at < first_at; at = text.find(file + ":", at + 1)) {
+      const auto digits = text.substr(at + file.size() + 1, 6);
+      const auto line = std::atoi(digits.c_str());
+      if (line == 0) continue;
+      first = Place{file, line};
+      first_at = at;
+    }
+  }
+  return first;
+}
+
+Place first_todo(const lesson::Lesson& lesson) {
+  const auto files = lesson.stub_files();
+  for (const auto& file : files) {
+    std::error_code none;
+    if (!fs::is_regular_file(lesson.root / file, none)) continue;
+    int number = 0;
+    for (const auto& line : lines_of(lesson::read_file(lesson.root / file))) {
+      ++number;
+      if (line.find("TODO(") != std::string::npos) return {file, number};
+    }
+  }
+  return {files.empty() ? "" : files.front(), 1};
+}
+
+std::vector<std::string> editor_arguments(const std::string& editor, const std::vector<std::string>& files,
+                                          const Place& at) {
+  const std::string name = program_name(editor);
+  const auto is_one_of = [&](std::initializer_list<const char*> names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const std::string line = std::to_string(at.line);
+  std::vector<std::string> arguments;
+  if (is_one_of({"vi", "vim", "nvim", "view", "nano", "pico", "emacs", "emacsclient", "micro", "kak", "joe", "mg"})) {
+    arguments = {"+" + line, at.file};
+  } else if (is_one_of({"code", "code-insiders", "codium", "cursor"})) {
+    arguments = {"-g", at.file + ":" + line};
+  } else if (is_one_of({"hx", "helix", "subl", "zed"})) {
+    arguments = {at.file + ":" + line};
+  } else {
+    return files;
+  }
+  std::copy_if(files.begin(), files.end(), std::back_inserter(arguments),
+               [&](const auto& file) { return file != at.file; });
+  return arguments;
+}
+
+std::vector<std::string> editor_command(const lesson::Lesson& lesson, const std::string& verdict) {
+  std::string editor;
+  for (const char* variable : {"VISUAL", "EDITOR"}) {
+    if (editor.empty()) editor = environment(variable);
+  }
+  if (editor.empty() && in_vs_code()) editor = "code";
+  for (const char* usual : {"editor", "nano", "vim", "vi"}) {
+    if (editor.empty() && !find_program(usual).empty()) editor = usual;
+  }
+  if (editor.empty()) return {};
+  const auto files = lesson.stub_files();
+  const auto named = place_named(verdict, files);
+  std::vector<std::string> command = {"sh", "-c", editor + " \"$@\"", "sh"};
+  const auto arguments = editor_arguments(editor, files, named ? *named : first_todo(lesson));
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return command;
+}
+
+std::vector<std::string> reader_command(const lesson::Lesson& lesson, int columns) {
+  const std::string chapter = lesson.chapter_file().string();
+  if (in_vs_code()) return {"code", chapter};
+  return {"sh", "-c", read_script, "sh", chapter, std::to_string(std::clamp(columns, 20, 100))};
+}
+
+}  // namespace attn::learn

@@ -1,0 +1,87 @@
+// What a misspelled command line probably meant, and what one task of a verdict is.
+#include "learn/commands/usage.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "learn/commands/curriculum.hpp"
+
+namespace attn::learn {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::vector<std::string> commands = {"check", "hint", "list", "next", "read", "reset", "review"};
+
+TEST(EditDistance, CountsLetters) {
+  EXPECT_EQ(edit_distance("check", "check"), 0u);
+  EXPECT_EQ(edit_distance("chek", "check"), 1u);
+  EXPECT_EQ(edit_distance("", "list"), 4u);
+  EXPECT_EQ(edit_distance("hnit", "hint"), 2u);
+}
+
+TEST(Meant, IsTheNearestCommandInFront) {
+  EXPECT_EQ(meant({"chek", "01"}, commands), "check 01");
+  EXPECT_EQ(meant({"01", "chek"}, commands), "check 01");
+  EXPECT_EQ(meant({"07", "hint", "--level", "2"}, commands), "hint 07 --level 2");
+  EXPECT_EQ(meant({"reviw"}, commands), "review");
+}
+
+TEST(Meant, IsNothingForWordsThatAreFar) {
+  EXPECT_EQ(meant({"no-such-command"}, commands), "");
+  EXPECT_EQ(meant({"01", "07"}, commands), "");
+  EXPECT_EQ(meant({}, commands), "");
+}
+
+// ------------------------------------------------------------------------------------------------- one task
+
+/// Lesson 01 with all checks passed but those of these names.
+Verdict verdict_without(const lesson::Lesson& lesson, const std::set<std::string>& failing) {
+  Verdict verdict;
+  for (const auto& [check, task] : lesson.tasks_of_checks()) {
+    const bool fails = failing.count(check) != 0;
+    verdict.checks.push_back({check, fails ? "failed" : "passed", fails ? "✗ " + check + "\n" : "", fails ? task : ""});
+  }
+  verdict.kind = failing.empty() ? Verdict::Kind::passed : Verdict::Kind::failed;
+  verdict.text = "all of it";
+  return verdict;
+}
+
+TEST(VerdictOnTask, CountsTheChecksOfThatTaskAlone) {
+  const auto lesson = lesson::find_lesson(ATTN_ROOT, "01");
+  const auto tasks = lesson.tasks_of_checks();
+  const auto of_first =
+      std::find_if(tasks.begin(), tasks.end(), [](const auto& check) { return check.second == "01.1"; });
+  ASSERT_NE(of_first, tasks.end());
+  const Verdict verdict = verdict_without(lesson, {of_first->first});
+
+  const Verdict first = verdict_on_task(verdict, lesson, "01.1");
+  EXPECT_EQ(first.kind, Verdict::Kind::failed);
+  EXPECT_THAT(first.text, HasSubstr("✗ " + of_first->first));
+  const Verdict second = verdict_on_task(verdict, lesson, "01.2");
+  EXPECT_EQ(second.kind, Verdict::Kind::passed);
+  EXPECT_THAT(second.text, HasSubstr("✓ 01.2: "));
+  EXPECT_LT(first.total() + second.total(), verdict.total());
+}
+
+TEST(VerdictOnTask, LeavesALessonThatDoesNotCompile) {
+  Verdict verdict;
+  verdict.kind = Verdict::Kind::not_compiled;
+  verdict.text = "error";
+  EXPECT_EQ(verdict_on_task(verdict, lesson::find_lesson(ATTN_ROOT, "01"), "01.2").text, "error");
+}
+
+TEST(Summary, OfAStubNeedsNoVerdict) {
+  State state;
+  const auto lesson = lesson::find_lesson(ATTN_ROOT, "01");
+  EXPECT_EQ(summary_of_stub(state, lesson), "  01 self_attention_v1: not started");
+  state.lessons[lesson.name].first_passed = "2026-11-21";
+  EXPECT_EQ(summary_of_stub(state, lesson), "  01 self_attention_v1: reset since it passed");
+}
+
+}  // namespace
+}  // namespace attn::learn
