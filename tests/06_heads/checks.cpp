@@ -195,7 +195,8 @@ TEST(MergeHeads, PutsTheHeadsOfEverySequenceSideBySide) {
 
 TEST(MergeHeads, GivesTheTwoByFourWorkedByHand) {
   const GoldenCase golden = load_golden("by_hand");
-  EXPECT_THAT(merge_heads(golden.cube("heads"), 2), Matches(golden.expected("X")));
+  EXPECT_THAT(merge_heads(golden.cube("heads"), 2), Matches(golden.expected("X")))
+      << given("heads", golden.cube("heads"));
 }
 
 TEST(MergeHeads, KeepsTheBatchApart) {

@@ -92,7 +92,8 @@ TEST(MultiHeadAttention, KeepsTheWeightsOfEveryHead) {
 
 TEST(MultiHeadAttention, GivesTheWeightsWorkedByHand) {
   const GoldenCase golden = load_golden("by_hand");
-  EXPECT_THAT(weights_of(layer_from(golden, 2), golden.cube("X")), Matches(golden.expected("weights")));
+  EXPECT_THAT(weights_of(layer_from(golden, 2), golden.cube("X")), Matches(golden.expected("weights")))
+      << given("X", golden.cube("X"));
 }
 
 TEST(MultiHeadAttention, GivesEveryQueryWeightsThatSumToOne) {
@@ -168,7 +169,8 @@ TEST(MultiHeadAttention, KeepsTheShapeOfItsInput) {
 
 TEST(MultiHeadAttention, GivesTheOutputWorkedByHand) {
   const GoldenCase golden = load_golden("by_hand");
-  EXPECT_THAT(layer_from(golden, 2).forward(golden.cube("X")), Matches(golden.expected("output")));
+  EXPECT_THAT(layer_from(golden, 2).forward(golden.cube("X")), Matches(golden.expected("output")))
+      << given("X", golden.cube("X"));
 }
 
 TEST(MultiHeadAttention, IsSelfAttentionForOneHead) {

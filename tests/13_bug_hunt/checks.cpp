@@ -50,7 +50,8 @@ struct Projections {
 
 TEST(SlowTraining, GivesTheTwoByTwoWorkedByHand) {
   const GoldenCase golden = load_golden("self_attention_by_hand");
-  EXPECT_THAT(Projections(golden).attend(golden.cube("X")), Matches(golden.expected("output")));
+  EXPECT_THAT(Projections(golden).attend(golden.cube("X")), Matches(golden.expected("output")))
+      << given("X", golden.cube("X"));
 }
 
 TEST(SlowTraining, DependsOnEveryParameter) {
@@ -127,7 +128,9 @@ Mask causal(arma::uword L, arma::uword S) {
 
 TEST(SharpWeights, GivesTheTwoByTwoWorkedByHand) {
   const GoldenCase golden = load_golden("causal_by_hand");
-  EXPECT_THAT(causal_weights(golden.cube("Q"), golden.cube("K")), Matches(golden.expected("weights")));
+  EXPECT_THAT(causal_weights(golden.cube("Q"), golden.cube("K")), Matches(golden.expected("weights")))
+      << given("Q", golden.cube("Q"))
+      << given("K", golden.cube("K"));
 }
 
 TEST(SharpWeights, DoesNotGrowSharperWithTheWidth) {
@@ -192,7 +195,9 @@ arma::cube naive_scaled_scores(const arma::cube& Q, const arma::cube& K) {
 
 TEST(EqualWeights, GivesTheScoresWorkedByHand) {
   const GoldenCase golden = load_golden("scores_by_hand");
-  EXPECT_THAT(attention_scores(golden.cube("Q"), golden.cube("K")), Matches(golden.expected("scores")));
+  EXPECT_THAT(attention_scores(golden.cube("Q"), golden.cube("K")), Matches(golden.expected("scores")))
+      << given("Q", golden.cube("Q"))
+      << given("K", golden.cube("K"));
 }
 
 TEST(EqualWeights, GivesDifferentKeysDifferentScores) {
@@ -466,7 +471,9 @@ TEST(NanSentence, AcceptsExtremeScores) {
 
 TEST(MixedHeads, GivesTheTwoHeadsWorkedByHand) {
   const GoldenCase golden = load_golden("merge_by_hand");
-  EXPECT_THAT(mix_and_merge(golden.cube("weights"), golden.cube("V"), 2), Matches(golden.expected("output")));
+  EXPECT_THAT(mix_and_merge(golden.cube("weights"), golden.cube("V"), 2), Matches(golden.expected("output")))
+      << given("weights", golden.cube("weights"))
+      << given("V", golden.cube("V"));
 }
 
 TEST(MixedHeads, MixesEachTokenByItsOwnWeights) {
