@@ -18,6 +18,7 @@
 #include "attn/text.hpp"
 #include "attn/todo.hpp"
 #include "attn/vocabulary.hpp"
+#include "not_written.hpp"
 
 namespace {
 
@@ -53,6 +54,12 @@ std::vector<std::string> kept_tokens(const std::string& sentence, arma::uword le
   return tokens;
 }
 
+/// What the terminal can show, by the tool's rules; in ASCII where it can show nothing else.
+const attn::learn::Style& style() {
+  static const attn::learn::Style found = attn::learn::Style::of_output(false);
+  return found;
+}
+
 void print_sentence(const Options& options, const EncodedBatch& batch, const arma::cube& weights, arma::uword b) {
   const std::vector<std::string> tokens = attn::tokenize(options.sentences[b]);
   const std::vector<std::string> kept = kept_tokens(options.sentences[b], batch.lengths.at(b));
@@ -69,7 +76,7 @@ void print_sentence(const Options& options, const EncodedBatch& batch, const arm
   const arma::cube own = attn::weights_of_sentence(weights, batch, b, options.heads);
   const arma::mat mean = arma::mean(own, 2);  // (length x length)
   std::cout << "mean of the " << options.heads << " heads, rows look at columns:\n"
-            << attn::attention_map_text(kept.empty() ? arma::mat() : mean, kept);
+            << attn::attention_map_text(kept.empty() ? arma::mat() : mean, kept, style());
 }
 
 /// @throws std::runtime_error when the file exists already, or cannot be written.
@@ -107,7 +114,8 @@ void show(const Options& options) {
   if (options.svg.empty()) return;
   const arma::uword b = options.picture_of - 1;
   const arma::cube own = attn::weights_of_sentence(attention.attention_weights(), batch, b, options.heads);
-  write_new_file(options.svg, attn::attention_map_svg(own, kept_tokens(options.sentences[b], batch.lengths.at(b))));
+  write_new_file(options.svg, attn::attention_map_svg(own, kept_tokens(options.sentences[b], batch.lengths.at(b)),
+                                                      "Untrained: the weights of the layer are random numbers."));
   std::cout << "\nwrote " << options.svg << ": sentence " << b + 1 << ", a panel for each head\n";
 }
 
@@ -139,8 +147,7 @@ int main(int argc, char** argv) {
   try {
     show(options);
   } catch (const attn::NotWritten& error) {
-    std::cerr << error.what() << "\n";
-    return 1;
+    return attn::report_not_written(error);
   } catch (const std::exception& error) {
     std::cerr << error.what() << "\n";
     return 2;

@@ -30,6 +30,7 @@ struct Arguments {
   std::size_t level = 1;
   bool restore = false;
   bool diff = false;
+  bool reference = false;
   std::optional<double> minutes;
   std::vector<std::string> for_demo;
 };
@@ -89,9 +90,11 @@ class Commands {
         add("solution", "the reference", [this](Course& c) { return learn::solution(c, given_.lesson, given_.diff); });
     lesson_of(solution, or_current);
     solution->add_flag("--diff", given_.diff, "beside what you wrote");
-    CLI::App* demo = add("demo", "show what you wrote at work, in lessons that have a demonstration",
-                         [this](Course& c) { return learn::demo(c, given_.lesson, given_.for_demo); });
+    CLI::App* demo =
+        add("demo", "show what you wrote at work, in lessons that have a demonstration",
+            [this](Course& c) { return learn::demo(c, given_.lesson, given_.reference, given_.for_demo); });
     lesson_of(demo, "its number, such as 10")->required();
+    demo->add_flag("--reference", given_.reference, "show the reference at work, before you wrote yours");
     demo->add_option("arguments", given_.for_demo, "handed to the demonstration, after --");
   }
 

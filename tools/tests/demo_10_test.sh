@@ -11,7 +11,7 @@ demo=$2
 picture=$scratch/map.svg
 
 # examples of its own, one in English and one in Chinese
-expect 0 "this=1 is=2 an=3 example=4 sentence=5" "喜=7" "mean of the 2 heads" "1 this" "1 我" -- "$demo"
+expect 0 "this=1 is=2 an=3 example=4 sentence=5" "喜=7" "mean of the 2 heads" "this  " "我  " -- "$demo"
 
 # sentences of one's own: unknown words, a long one, an empty one
 expect 0 "sentence 1: 我=1 爱=0 (unknown)" -- "$demo" "我 爱" --words "我 玩"

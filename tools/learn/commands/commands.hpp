@@ -24,7 +24,8 @@ int check(Course& course, const std::string& name, bool as_json, bool sanitized)
 /// @param topic a lesson ("01"), a task ("01.2"), or empty for the current lesson
 int hint(Course& course, const std::string& topic, std::size_t level);
 
-int demo(const Course& course, const std::string& name, const std::vector<std::string>& arguments);
+/// @param with_reference shows the reference at work instead of the learner's files
+int demo(const Course& course, const std::string& name, bool with_reference, const std::vector<std::string>& arguments);
 int reset_lesson(const Course& course, const std::string& name);
 int solution(const Course& course, const std::string& name, bool beside_the_learners);
 int next(Course& course);
