@@ -74,7 +74,8 @@ std::string rules(const Palette& palette, const std::string& page, const std::st
 
 std::string style_sheet() {
   return "  <style>\n    text { font-family: sans-serif; font-size: 13px }\n"
-         "    .value { text-anchor: middle; font-size: 12px } .query { text-anchor: end } .upright { text-anchor: middle }\n"
+         "    .value { text-anchor: middle; font-size: 12px } .query { text-anchor: end } .upright { text-anchor: "
+         "middle }\n"
          "    .head { font-weight: bold } .sentence { font-size: 18px; font-weight: bold }\n" +
          rules(light, "#ffffff", "#1a1a1a", "#d0d7de") + "    @media (prefers-color-scheme: dark) {\n" +
          rules(dark, "#0d1117", "#e6edf3", "#30363d") + "    }\n  </style>\n";
@@ -262,8 +263,8 @@ std::string picture(const arma::cube& weights, const std::vector<std::string>& t
   std::string svg = frame(width + 2 * gap, height, sentence_of(tokens, 1000), described + description(weights, tokens));
   svg += "  " + text_at("sentence", gap, 28, sentence_of(tokens, width / 11));
   for (std::size_t p = 0; p < panels.size(); ++p) {
-    svg += "  <g class=\"panel\" transform=\"translate(" + std::to_string(gap + p % across * (panel.width + gap)) + " " +
-           std::to_string(top + p / across * (panel.height + gap)) + ")\">\n" +
+    svg += "  <g class=\"panel\" transform=\"translate(" + std::to_string(gap + p % across * (panel.width + gap)) +
+           " " + std::to_string(top + p / across * (panel.height + gap)) + ")\">\n" +
            panel_svg(panel, panels[p].weights, most, panels[p].name) + "  </g>\n";
   }
   svg += colour_key(most, gap, below);

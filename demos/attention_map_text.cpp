@@ -34,8 +34,8 @@ constexpr std::array<Colour, 9> palette = {{{53, white},
 
 /// The only escape sequences of the demonstrations.
 std::string painted(std::size_t step, const std::string& text) {
-  return "\x1b[48;5;" + std::to_string(palette.at(step).background) + ";38;5;" +
-         std::to_string(palette.at(step).text) + "m" + text + "\x1b[0m";
+  return "\x1b[48;5;" + std::to_string(palette.at(step).background) + ";38;5;" + std::to_string(palette.at(step).text) +
+         "m" + text + "\x1b[0m";
 }
 
 std::vector<std::string> shades(const learn::Style& style) {

@@ -49,8 +49,15 @@ const learn::Style in_colour = style_of(72, false);
 
 /// The text without the sequences that colour it.
 std::string without_colour(const std::string& text) {
-  static const std::regex sequence("\x1b\\[[0-9;]*m");
-  return std::regex_replace(text, sequence, "");
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\x1b') {
+      at = text.find('m', at);
+    } else {
+      plain += text[at];
+    }
+  }
+  return plain;
 }
 
 /// The pairs of background and text colour, in the order in which the cells are shown.
@@ -145,7 +152,7 @@ TEST(AttentionMapText, SaysThatASentenceIsEmpty) {
 
 TEST(AttentionMapText, FitsIntoTheTerminal) {
   for (const int columns : {60, 72, 80, 100, 133, 200}) {
-    for (std::size_t size = 1; size < 90; ++size) {
+    for (const std::size_t size : {1U, 2U, 4U, 7U, 8U, 10U, 11U, 13U, 16U, 19U, 20U, 26U, 30U, 36U, 40U, 41U, 89U}) {
       for (const Tokens& tokens : {many(size), Tokens(size, "一个很长很长很长很长的词"), Tokens(size, "我")}) {
         for (const auto& style : {style_of(columns, false), style_of(columns, true, true)}) {
           const std::string text = without_colour(attention_map_text(evenly(size), tokens, style));
