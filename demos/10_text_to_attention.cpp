@@ -20,6 +20,7 @@
 #include "attn/text.hpp"
 #include "attn/todo.hpp"
 #include "attn/vocabulary.hpp"
+#include "lesson/text.hpp"
 #include "not_written.hpp"
 
 namespace {
@@ -60,7 +61,7 @@ std::vector<std::string> kept_tokens(const std::string& sentence, arma::uword le
   return tokens;
 }
 
-/// What the terminal can show, by the tool's rules; in ASCII where it can show nothing else.
+/// What the terminal can show, by the tool's rules.
 const attn::learn::Style& style() {
   static const attn::learn::Style found = attn::learn::Style::of_output(false);
   return found;
@@ -117,7 +118,8 @@ void print_sentence(const Options& options, const EncodedBatch& batch, const arm
   std::cout << "\nsentence " << b + 1 << ":";
   for (arma::uword i = 0; i < kept.size(); ++i) {
     const arma::uword id = batch.ids.at(i, b);
-    std::cout << " " << kept[i] << "=" << id << (id == Vocabulary::unknown ? " (unknown)" : "");
+    std::cout << " " << (style().ascii ? attn::in_ascii(kept[i]) : kept[i]) << "=" << id
+              << (id == Vocabulary::unknown ? " (unknown)" : "");
   }
   std::cout << "\n";
   if (tokens.size() > kept.size()) {

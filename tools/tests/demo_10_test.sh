@@ -8,10 +8,13 @@ demo=$2
 # shellcheck source=tools/tests/expect.sh
 . "$course/tools/tests/expect.sh"
 
+export LC_ALL=C.UTF-8 # for shades; in a locale without UTF-8 all is ASCII
 picture=$scratch/map.svg
 
 # examples of its own, one in English and one in Chinese
 expect 0 "the=1 cat=2 saw=3 the=1 other=4 cat=2" "喜=6" "mean of the 2 heads" "the  " "我  " -- "$demo"
+
+expect 0 "??=1" "!喜" "!█" -- env LC_ALL=C "$demo" "喜欢 玩"
 
 # sentences of one's own: unknown words, a long one, an empty one
 expect 0 "sentence 1: 我=1 爱=0 (unknown)" -- "$demo" "我 爱" --words "我 玩"
