@@ -7,6 +7,7 @@
 #   interview_NN       the checks linked with what is in .learn/interview/NN_name: an interview's blank page
 #   solution_NN_test   the same checks linked with the reference
 #   demo_NN            where there is a demos/NN_name.cpp: a program that shows what the learner wrote at work
+#   demo_NN_solution   the same program with the reference
 #   verify_NN          for authors: all of the lesson that `./learn verify --lesson NN` runs
 #
 # The checks are compiled once, as checks_NN; what every program of theirs links is judged_NN.
@@ -184,15 +185,16 @@ function(_attn_add_learners_program target number files adapter)
   set_property(SOURCE ${files} ${adapter} APPEND PROPERTY OBJECT_DEPENDS ${text})
 endfunction()
 
-# demo_NN shows the learner's files at work; authors get the same with the reference, and run it as a test.
+# demo_NN shows the learner's files at work; demo_NN_solution the reference, for who has not solved the lesson. Authors run
+# that one as a test.
 function(_attn_add_demo number demo stubs required)
   add_executable(demo_${number} EXCLUDE_FROM_ALL ${demo} ${stubs})
   target_link_libraries(demo_${number} PRIVATE attn_demo ${required} attn_learner_warnings)
   target_precompile_headers(demo_${number} REUSE_FROM attn_pch)
+  add_executable(demo_${number}_solution EXCLUDE_FROM_ALL ${demo})
+  target_link_libraries(demo_${number}_solution PRIVATE attn_demo solution_${number} attn_warnings)
+  target_precompile_headers(demo_${number}_solution REUSE_FROM attn_pch)
   if(ATTN_AUTHORING)
-    add_executable(demo_${number}_solution ${demo})
-    target_link_libraries(demo_${number}_solution PRIVATE attn_demo solution_${number} attn_warnings)
-    target_precompile_headers(demo_${number}_solution REUSE_FROM attn_pch)
     add_dependencies(solutions demo_${number}_solution)
     add_test(NAME course.demo.${number} COMMAND demo_${number}_solution)
   endif()

@@ -9,6 +9,7 @@
 #include "attn/masking.hpp"
 #include "attn/softmax.hpp"
 #include "attn/todo.hpp"
+#include "not_written.hpp"
 
 namespace {
 
@@ -83,9 +84,7 @@ int main() {
   try {
     run();
   } catch (const attn::NotWritten& error) {
-    std::printf("%s\nThis demonstration shows what you wrote at work: write masked_fill,\n", error.what());
-    std::puts("safe_softmax_rows and scaled_dot_product_attention first.");
-    return 1;
+    return attn::report_not_written(error);
   } catch (const std::exception& error) {
     std::printf("What you wrote threw an error: %s\nRun ./learn check 03 to see what is wrong.\n", error.what());
     return 1;

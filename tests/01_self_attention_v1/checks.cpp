@@ -67,8 +67,7 @@ TEST(SelfAttentionV1, GivesTheTwoByTwoWorkedByHand) {
   for (Linear* proj : {&attention.query_proj, &attention.key_proj, &attention.value_proj}) proj->bias.reset();
   arma::cube X(2, 2, 1);
   X.slice(0) = {{1, 0}, {0, 2}};
-  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output")))
-      << given("X", X);
+  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output"))) << given("X", X);
   EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
 }
 

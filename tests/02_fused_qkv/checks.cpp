@@ -72,8 +72,7 @@ TEST(SelfAttentionV2, GivesTheTwoByTwoWorkedByHand) {
   attention.proj.bias = {0, 1, -1, 0, 0, 1};
   arma::cube X(2, 2, 1);
   X.slice(0) = {{1, 0}, {0, 2}};
-  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output")))
-      << given("X", X);
+  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output"))) << given("X", X);
   EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
 }
 

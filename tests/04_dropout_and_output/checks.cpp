@@ -87,8 +87,7 @@ TEST(DropoutApply, GivesTheTwoByTwoWorkedByHand) {
   x.slice(0) = {{2, -1}, {0.5, 4}};
   Mask keep(2, 2, 1);
   keep.slice(0) = {{1, 0}, {1, 1}};
-  EXPECT_THAT(Dropout::apply(x, keep, 0.2), Matches(golden.expected("output")))
-      << given("x", x);
+  EXPECT_THAT(Dropout::apply(x, keep, 0.2), Matches(golden.expected("output"))) << given("x", x);
 }
 
 TEST(DropoutApply, EqualsPyTorch) {
@@ -480,8 +479,7 @@ TEST(SelfAttentionV3, GivesTheTwoByTwoWorkedByHand) {
   attention.dropout.inject(keep);
   arma::cube X(2, 2, 1);
   X.slice(0) = {{1, 0}, {0, 2}};
-  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output")))
-      << given("X", X);
+  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output"))) << given("X", X);
   EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
   attention.dropout.eval();
   EXPECT_THAT(attention.forward(X), Matches(golden.expected("eval_output"))) << note("in evaluation");

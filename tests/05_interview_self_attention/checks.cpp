@@ -65,8 +65,7 @@ TEST(SelfAttentionInterview, GivesTheTwoByTwoWorkedByHand) {
   X.slice(0) = {{1, 0}, {0, 2}};
   Mask causal(2, 2, 1);
   causal.slice(0) = {{1, 0}, {1, 1}};
-  EXPECT_THAT(attention->forward(X, causal), Matches(golden.expected("output")))
-      << given("X", X);
+  EXPECT_THAT(attention->forward(X, causal), Matches(golden.expected("output"))) << given("X", X);
   EXPECT_THAT(attention->attention_weights(), Matches(golden.expected("weights")));
 }
 

@@ -125,8 +125,7 @@ TEST(FusedMultiHeadAttention, GivesTheTwoHeadsWorkedByHand) {
   attention.output_proj.bias = {0, 0, 1, 0};
   arma::cube X(2, 4, 1);
   X.slice(0) = {{1, 0, 1, 0}, {0, 2, 0, 1}};
-  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output")))
-      << given("X", X);
+  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output"))) << given("X", X);
   EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
 }
 

@@ -543,17 +543,11 @@ TEST(NnMultiheadAttention, GivesTheTwoByTwoWorkedByHand) {
   MultiheadAttentionOptions options;
   options.average_attn_weights = false;
   EXPECT_THAT(layer.forward(X, X, X).output, Matches(golden.expected("output")))
-      << given("X", X)
-      << given("X", X)
-      << given("X", X);
+      << given("X", X) << given("X", X) << given("X", X);
   EXPECT_THAT(layer.forward(X, X, X, options).weights, Matches(golden.expected("head_weights")))
-      << given("X", X)
-      << given("X", X)
-      << given("X", X);
+      << given("X", X) << given("X", X) << given("X", X);
   EXPECT_THAT(layer.forward(X, X, X).weights, Matches(golden.expected("weights")))
-      << given("X", X)
-      << given("X", X)
-      << given("X", X);
+      << given("X", X) << given("X", X) << given("X", X);
   options.key_padding_mask = {{0, 1}};
   EXPECT_THAT(layer.forward(X, X, X, options).output, Matches(golden.expected("padded_output")))
       << note("key_padding_mask is [ 0 1 ] here: key 1 is ignored");

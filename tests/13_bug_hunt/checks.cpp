@@ -129,8 +129,7 @@ Mask causal(arma::uword L, arma::uword S) {
 TEST(SharpWeights, GivesTheTwoByTwoWorkedByHand) {
   const GoldenCase golden = load_golden("causal_by_hand");
   EXPECT_THAT(causal_weights(golden.cube("Q"), golden.cube("K")), Matches(golden.expected("weights")))
-      << given("Q", golden.cube("Q"))
-      << given("K", golden.cube("K"));
+      << given("Q", golden.cube("Q")) << given("K", golden.cube("K"));
 }
 
 TEST(SharpWeights, DoesNotGrowSharperWithTheWidth) {
@@ -196,8 +195,7 @@ arma::cube naive_scaled_scores(const arma::cube& Q, const arma::cube& K) {
 TEST(EqualWeights, GivesTheScoresWorkedByHand) {
   const GoldenCase golden = load_golden("scores_by_hand");
   EXPECT_THAT(attention_scores(golden.cube("Q"), golden.cube("K")), Matches(golden.expected("scores")))
-      << given("Q", golden.cube("Q"))
-      << given("K", golden.cube("K"));
+      << given("Q", golden.cube("Q")) << given("K", golden.cube("K"));
 }
 
 TEST(EqualWeights, GivesDifferentKeysDifferentScores) {
@@ -472,8 +470,7 @@ TEST(NanSentence, AcceptsExtremeScores) {
 TEST(MixedHeads, GivesTheTwoHeadsWorkedByHand) {
   const GoldenCase golden = load_golden("merge_by_hand");
   EXPECT_THAT(mix_and_merge(golden.cube("weights"), golden.cube("V"), 2), Matches(golden.expected("output")))
-      << given("weights", golden.cube("weights"))
-      << given("V", golden.cube("V"));
+      << given("weights", golden.cube("weights")) << given("V", golden.cube("V"));
 }
 
 TEST(MixedHeads, MixesEachTokenByItsOwnWeights) {

@@ -196,8 +196,7 @@ TEST(GroupedQueryAttentionForward, GivesTheFourHeadsWorkedByHand) {
   attention.key_proj.bias = attention.value_proj.bias = arma::rowvec(4, arma::fill::zeros);
   arma::cube X(3, 8, 1);
   X.slice(0) = {{1, 0, 0, 1, 2, 1, 0, 2}, {0, 2, 1, 0, 1, 0, 1, 1}, {1, 1, 2, 0, 0, 1, 1, 0}};
-  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output")))
-      << given("X", X);
+  EXPECT_THAT(attention.forward(X), Matches(golden.expected("output"))) << given("X", X);
   EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
 }
 

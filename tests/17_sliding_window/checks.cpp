@@ -340,8 +340,7 @@ TEST(SlidingWindowAttention, GivesTheExampleWorkedByHand) {
   Q.slice(0) = {{2, 0, 2, 0}, {0, 2, 0, 1}, {2, 2, 0, 0}};
   K.slice(0) = {{1, 0, 1, 0}, {0, 1, 0, 0}, {1, 1, 0, 2}, {2, 0, 0, 1}, {0, 0, 1, 2}, {1, 0, 0, 1}, {0, 1, 2, 0}};
   V.slice(0) = {{4, 0}, {0, 2}, {1, 1}, {0, 4}, {2, 0}, {3, 1}, {0, 3}};
-  EXPECT_THAT(sliding_window_attention(Q, K, V, 3, 2), Matches(golden.expected("output")))
-      << given("Q", Q);
+  EXPECT_THAT(sliding_window_attention(Q, K, V, 3, 2), Matches(golden.expected("output"))) << given("Q", Q);
 }
 
 TEST(SlidingWindowAttention, ReturnsTheValuesForAWindowOfOne) {

@@ -37,6 +37,7 @@ struct Arguments {
   bool random = false;
   bool all = false;
   bool weak = false;
+  bool reference = false;
   std::optional<double> minutes;
   std::string until;
   std::optional<double> hours;
@@ -101,9 +102,11 @@ class Commands {
         add("solution", "the reference", [this](Course& c) { return learn::solution(c, given_.lesson, given_.diff); });
     lesson_of(solution, or_current);
     solution->add_flag("--diff", given_.diff, "beside what you wrote");
-    CLI::App* demo = add("demo", "show what you wrote at work, in lessons that have a demonstration",
-                         [this](Course& c) { return learn::demo(c, given_.lesson, given_.for_demo); });
+    CLI::App* demo =
+        add("demo", "show what you wrote at work, in lessons that have a demonstration",
+            [this](Course& c) { return learn::demo(c, given_.lesson, given_.reference, given_.for_demo); });
     lesson_of(demo, "its number, such as 10")->required();
+    demo->add_flag("--reference", given_.reference, "show the reference at work, before you wrote yours");
     demo->add_option("arguments", given_.for_demo, "handed to the demonstration, after --");
   }
 

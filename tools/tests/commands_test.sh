@@ -49,6 +49,9 @@ expect 2 "has no task 01.9" -- learn hint 01.9
 expect 2 "--level" -- learn hint 01 --level 0
 expect 2 "--minutes" -- learn interview 01 --minutes 0
 expect 2 "has no demonstration" -- learn demo 01
+expect 2 "has no demonstration" -- learn demo 01 --reference
+expect 1 "TODO(03.1) is not written yet" "./learn demo 03 --reference" -- learn demo 03
+expect 0 "-inf, safe softmax" "!TODO" -- learn demo 03 --reference
 expect 2 "needs a terminal" "lessons/05_interview_self_attention/interview.md" -- learn interview 05
 expect 2 "none was made yet" -- learn backups restore 2026
 holds "without a terminal no interview leaves a blank page" [ ! -e .learn/interview ]

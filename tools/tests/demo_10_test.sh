@@ -8,16 +8,25 @@ demo=$2
 # shellcheck source=tools/tests/expect.sh
 . "$course/tools/tests/expect.sh"
 
+export LC_ALL=C.UTF-8 # for shades; in a locale without UTF-8 all is ASCII
 picture=$scratch/map.svg
 
 # examples of its own, one in English and one in Chinese
-expect 0 "this=1 is=2 an=3 example=4 sentence=5" "喜=7" "mean of the 2 heads" "1 this" "1 我" -- "$demo"
+expect 0 "the=1 cat=2 saw=3 the=1 other=4 cat=2" "喜=6" "mean of the 2 heads" "the  " "我  " -- "$demo"
+
+expect 0 "??=1" "!喜" "!█" -- env LC_ALL=C "$demo" "喜欢 玩"
 
 # sentences of one's own: unknown words, a long one, an empty one
 expect 0 "sentence 1: 我=1 爱=0 (unknown)" -- "$demo" "我 爱" --words "我 玩"
 expect 0 "(cut: 2 more tokens do not fit into --max-length 3)" -- "$demo" "a b c d e" --max-length 3
 expect 0 "sentence 2:" "empty sentence" -- "$demo" "it is" ""
 expect 0 "(seed 7)" "8 wide, 4 heads" -- "$demo" "it is" --seed 7 --dim 8 --heads 4
+
+# weights made by hand: a word attends to itself and its equals, or to the word numbered before it
+expect 0 "not learned" "head 0: the same word" "a    50▒   <1    50▒" "b     1    99█    1 " "b    50█   <1    50█" -- \
+  "$demo" "a b a"
+expect 0 "爱    33░   33░   33░" -- "$demo" "我 爱 玩" --words "我 玩" # an unknown word has none before it
+expect 0 "Made by hand" -- sh -c "\"$demo\" 'a b a' --by-hand --svg $scratch/hand.svg >/dev/null && cat $scratch/hand.svg"
 
 # the picture: a new file, well-formed, and never over another
 expect 0 "wrote $picture: sentence 2" -- "$demo" "it is" "<我> & \"it's\"" --svg "$picture" --picture-of 2

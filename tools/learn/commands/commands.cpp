@@ -250,18 +250,23 @@ int read_chapter(const Course& course, const std::string& name) {
   throw std::runtime_error("cannot start " + command.front());
 }
 
-int demo(const Course& course, const std::string& name, const std::vector<std::string>& arguments) {
+int demo(const Course& course, const std::string& name, bool with_reference,
+         const std::vector<std::string>& arguments) {
   const Lesson lesson = wanted_lesson(course, name);
   if (!fs::exists(course.root / "demos" / (lesson.name + ".cpp"))) {
     throw std::invalid_argument("lesson " + lesson.title() + " has no demonstration; see demos/");
   }
-  const auto built = build(course.root, usual_preset, lesson.demo_program());
+  const std::string program = lesson.demo_program() + (with_reference ? "_solution" : "");
+  const auto built = build(course.root, usual_preset, program);
   if (!built.output.empty()) course.print(built.output);
   if (!built.ok) {
-    course.print(lesson.title() + " does not compile yet: begin with the first error above");
+    if (with_reference) return exit_not_judged;
+    course.print(lesson.title() + " does not compile yet: begin with the first error above.\n./learn demo " +
+                 lesson.number() + " --reference shows it with the reference.");
     return exit_not_judged;
   }
-  std::vector<std::string> command = {(build_folder(course.root) / lesson.demo_program()).string()};
+  std::vector<std::string> command = {(build_folder(course.root) / program).string()};
+  if (course.style.plain) command.insert(command.begin(), {"env", "NO_COLOR=1"});
   command.insert(command.end(), arguments.begin(), arguments.end());
   return judge::run(command, fs::current_path());
 }

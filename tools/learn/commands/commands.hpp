@@ -27,7 +27,8 @@ int hint(Course& course, const std::string& topic, std::size_t level);
 /// Shows a lesson's chapter: in a pager on a terminal, else as it is.
 int read_chapter(const Course& course, const std::string& name);
 
-int demo(const Course& course, const std::string& name, const std::vector<std::string>& arguments);
+/// @param with_reference shows the reference at work instead of the learner's files
+int demo(const Course& course, const std::string& name, bool with_reference, const std::vector<std::string>& arguments);
 int reset_lesson(const Course& course, const std::string& name);
 int solution(const Course& course, const std::string& name, bool beside_the_learners);
 int next(Course& course);
