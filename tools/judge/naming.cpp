@@ -78,14 +78,15 @@ class Evidence {
     }
   }
 
-  /// Whether a mistake can be named for a comparison about this task. What passes where the mistake would fail speaks
-  /// against it. What fails in another way may come from a second mistake; but if all that agrees may do so by chance,
-  /// the mistake has to explain everything.
+  /// Whether a mistake can be named for a comparison about this task. What passes there and would fail with the mistake
+  /// speaks against it; what passes elsewhere does not, because the same may be wrong in another function. What fails in another way may come from a second mistake; but if all that agrees may do so by chance,
+  /// the mistake has to explain everything, or nearly.
   bool supports(const std::string& id, const std::string& task) const {
     const Balance& whole = at(whole_, id);
     const Balance& about = at(tasks_, {task, id});
-    if (whole.passes > 0 && whole.passes >= whole.agrees) return false;
-    if (about.convincing == 0) return whole.differs + whole.unexplained == 0;
+    if (about.passes > 0 && about.passes >= about.agrees) return false;
+    constexpr int nearly_all = 8;
+    if (about.convincing == 0) return nearly_all * (whole.differs + whole.unexplained) <= whole.agrees;
     return about.agrees > about.differs;
   }
 
@@ -127,7 +128,10 @@ class Evidence {
     for (const auto& [number, place] : places->second) {
       const bool reached = check.passed() || (!failed.empty() && number < *failed.rbegin());
       if (!reached || failed.count(number) != 0) continue;
-      for (const auto& [id, got] : place.got) ++whole_[id].passes;
+      for (const auto& [id, got] : place.got) {
+        ++whole_[id].passes;
+        ++tasks_[{check.task, id}].passes;
+      }
     }
   }
 
