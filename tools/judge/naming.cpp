@@ -82,8 +82,8 @@ class Evidence {
   /// speaks against it; what passes elsewhere does not, because the same may be wrong in another function. What fails in another way may come from a second mistake; but if all that agrees may do so by chance,
   /// the mistake has to explain everything, or nearly.
   bool supports(const std::string& id, const std::string& task) const {
-    const Balance& whole = at(whole_, id);
-    const Balance& about = at(tasks_, {task, id});
+    const Balance whole = at(whole_, id);
+    const Balance about = at(tasks_, {task, id});
     if (about.passes > 0 && about.passes >= about.agrees) return false;
     constexpr int nearly_all = 8;
     if (about.convincing == 0) return nearly_all * (whole.differs + whole.unexplained) <= whole.agrees;
@@ -92,7 +92,7 @@ class Evidence {
 
   /// Whether a check was wrong to name this mistake: the comparisons contradict it.
   bool refutes(const std::string& id) const {
-    const Balance& whole = at(whole_, id);
+    const Balance whole = at(whole_, id);
     return whole.differs + whole.passes > whole.agrees;
   }
 
@@ -100,10 +100,9 @@ class Evidence {
 
  private:
   template <typename Key>
-  static const Balance& at(const std::map<Key, Balance>& balances, const Key& key) {
-    static const Balance nothing;
+  static Balance at(const std::map<Key, Balance>& balances, const Key& key) {
     const auto found = balances.find(key);
-    return found == balances.end() ? nothing : found->second;
+    return found == balances.end() ? Balance{} : found->second;
   }
 
   void weigh(const Clue& clue, const Recordings& recordings) {
