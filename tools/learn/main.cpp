@@ -2,6 +2,7 @@
 //
 // Exit codes: 0 passed, 1 failed, 2 could not be judged (does not compile, bad usage, missing set-up).
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <functional>
@@ -171,7 +172,7 @@ class Commands {
 };
 
 /// Prints what CLI11 has to say, such as its help, as wide as the terminal, and what was probably meant.
-int explain(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words,
+int explain(const CLI::App& app, const CLI::ParseError& error, std::vector<std::string> words,
             const attn::learn::Style& style) {
   std::ostringstream out;
   std::ostringstream err;
@@ -181,6 +182,8 @@ int explain(const CLI::App& app, const CLI::ParseError& error, const std::vector
   if (code == 0) return attn::learn::exit_passed;
   std::vector<std::string> commands;
   for (const auto* command : app.get_subcommands(nullptr)) commands.push_back(command->get_name());
+  const auto folder = std::find(words.begin(), words.end(), "--root");  // the launcher gives it
+  if (words.end() - folder >= 2) words.erase(folder, folder + 2);
   const std::string line = meant(words, commands);
   if (!line.empty()) std::cerr << "Did you mean: ./learn " << line << "\n";
   return attn::learn::exit_not_judged;

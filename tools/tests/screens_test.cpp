@@ -257,14 +257,14 @@ void walk_through_interviews(Answers answers) {
       typist.press("n");
     });
     typist.press("e");
-    typist.press("c", course.solved() ? "d the reference" : "t the task again");
+    typist.press("c", course.solved() ? "s reference" : "t the task again");
     if (!course.solved()) {
       typist.at_widths(widths_for(i), [&] {
         typist.press_all(scrolling);
         typist.press_all({"t", "t"});
       });
       typist.press("q", "y yes");
-      typist.press("y", "d the reference");
+      typist.press("y", "s reference");
     }
     typist.at_widths(widths_for(i), [&] {
       typist.press("d");

@@ -58,7 +58,11 @@ void Screen::handle(Key key) {
   if (on_yes_) return answer(key);
   if (press(key)) return;
   const auto scrolled = terminal_.scrolled(key, first_line_);
-  scrolled ? void(first_line_ = *scrolled) : terminal_.begin_word();
+  if (scrolled) {
+    first_line_ = *scrolled;
+  } else {
+    terminal_.begin_word_with(key);
+  }
 }
 
 void Screen::answer(Key key) {

@@ -63,6 +63,8 @@ void handle(int signal, void (*handler)(int)) {
 
 bool begins_with(const std::string& text, const char* beginning) { return text.rfind(beginning, 0) == 0; }
 
+bool is_letter(Key key) { return key > ' ' && key < 0x7f; }
+
 }  // namespace
 
 Terminal::Terminal(Style style) : style_(std::move(style)) {
@@ -173,8 +175,11 @@ Key Terminal::next_key() {
   return static_cast<Key>(first >= 'A' && first <= 'Z' ? first - 'A' + 'a' : first);
 }
 
+void Terminal::begin_word_with(Key key) {
+  if (is_letter(key)) in_word_until_ = std::chrono::steady_clock::now() + pause_in_word;
+}
+
 bool Terminal::is_in_word(Key key) {
-  const auto is_letter = [](Key one) { return one > ' ' && one < 0x7f; };
   const bool within = std::chrono::steady_clock::now() < in_word_until_;
   if (!is_letter(key)) {
     in_word_until_ = {};
@@ -183,7 +188,7 @@ bool Terminal::is_in_word(Key key) {
   constexpr std::size_t more = 2;  // letters that came with this one: faster than anybody presses keys
   const bool begins = pending_.size() >= more && is_letter(pending_[0]) && is_letter(pending_[1]) &&
                       pending_.find_first_not_of(static_cast<char>(key)) != std::string::npos;
-  if (within || begins) begin_word();
+  if (within || begins) begin_word_with(key);
   return within || begins;
 }
 

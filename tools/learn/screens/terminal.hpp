@@ -61,8 +61,8 @@ class Terminal {
   /// Whether a key is a letter of a word, which is typed or pasted here by mistake and not meant as keys: of "./learn".
   bool is_in_word(Key key);
 
-  /// What is typed up to the next pause is a word: it has begun with a letter that is no key.
-  void begin_word() { in_word_until_ = std::chrono::steady_clock::now() + pause_in_word; }
+  /// What is typed up to the next pause is a word, if this is a letter: one that is no key.
+  void begin_word_with(Key key);
 
   /// Shows a page. A body that is too long is shown from its line `first` on, with a line that counts what follows. In
   /// plain style the page is written below the one before, unless nothing of it changed.
