@@ -185,7 +185,9 @@ Sentences sentences_of(const lesson::Lesson& lesson) {
 }
 
 /// The mistakes that only other checks named, each with its task.
-std::string also_likely(const Report& report, const CheckResult& first, const Sentences& sentences) {
+std::string also_likely(const Report& report, const CheckResult& first, const lesson::Lesson& lesson) {
+  if (report.named().empty()) return {};
+  const Sentences sentences = sentences_of(lesson);
   std::string text;
   std::set<std::string> known;
   for (const auto& failure : first.failures) known.insert(failure.likely.begin(), failure.likely.end());
@@ -274,7 +276,7 @@ std::string describe_all(const Report& report, const lesson::Lesson& lesson, con
   }
 
   std::string text = describe(*first, lesson, wording);
-  if (wording.names) text += also_likely(report, *first, sentences_of(lesson));
+  if (wording.names) text += also_likely(report, *first, lesson);
   text += also_failing(report, *first);
   const auto not_run = std::count_if(report.checks.begin(), report.checks.end(),
                                      [](const auto& result) { return result.state == State::not_run; });
