@@ -108,7 +108,8 @@ Problems judge_answers(const Lesson& lesson, const fs::path& programs) {
   for (const auto& answer : lesson.answers()) {
     const auto report = run_checks(program_of(lesson, answer, programs), answer.id);
     const std::string outcome = outcome_of(answer, report);
-    const bool worse = rank(outcome) > rank(answer.outcome);
+    const bool fewer_clues = has_other_numbers(lesson, report) && rank(outcome) <= rank(outcomes::numbers);
+    const bool worse = rank(outcome) > rank(answer.outcome) && !fewer_clues;
     if (!worse && may_differ_from_goal(answer, outcome)) continue;
     const judge::CheckResult* first = report.first_failing();
     problems.push_back(text_of(answer, outcome) + (worse ? ", and was " + answer.outcome : ", without a \"why\"") +

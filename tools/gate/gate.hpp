@@ -17,7 +17,8 @@ using Problems = std::vector<std::string>;
 Problems judge_stub(const lesson::Lesson& lesson, const std::filesystem::path& program);
 
 /// A mistake: its `find` occurs once, and `program` (the solution with that edit, alone or to choose) is rejected. The
-/// failures name this mistake and no other.
+/// failures name this mistake and no other; where Armadillo draws other random numbers than were recorded, perhaps
+/// "this or another one".
 Problems judge_mistake(const lesson::Lesson& lesson, const std::string& id, const std::filesystem::path& program);
 
 /// The program that makes an edit: mutants_NN, or mutant_NN_<id> in the same folder.
@@ -27,6 +28,9 @@ std::filesystem::path program_of(const lesson::Lesson& lesson, const lesson::Edi
 /// Runs a program of checks, with an edit chosen or none, and reads its report.
 /// @throws std::runtime_error when it gives none.
 judge::Report run_checks(const std::filesystem::path& program, const std::string& edit = "", int seed = 1);
+
+/// Whether a run had other random numbers than the recorded one, so that fewer comparisons could be looked up.
+bool has_other_numbers(const lesson::Lesson& lesson, const judge::Report& report);
 
 /// The golden file: made by PyTorch for this lesson, and every array whole.
 Problems judge_golden(const lesson::Lesson& lesson);

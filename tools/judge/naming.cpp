@@ -84,16 +84,10 @@ class Evidence {
   bool supports(const std::string& id, const std::string& task) const {
     const Balance whole = at(whole_, id);
     const Balance about = at(tasks_, {task, id});
-    if (about.passes > 0 && about.passes >= about.agrees) return false;
+    if (about.passes > about.agrees) return false;
     constexpr int nearly_all = 8;
     if (about.convincing == 0) return nearly_all * (whole.differs + whole.unexplained) <= whole.agrees;
     return about.agrees > about.differs;
-  }
-
-  /// Whether a check was wrong to name this mistake: the comparisons contradict it.
-  bool refutes(const std::string& id) const {
-    const Balance whole = at(whole_, id);
-    return whole.differs + whole.passes > whole.agrees;
   }
 
   int score(const std::string& id) const { return at(whole_, id).score(); }
@@ -150,17 +144,6 @@ std::vector<std::string> most_likely(const Clue& clue, const Evidence& evidence)
     best_score = score;
   }
   return best;
-}
-
-/// Takes back what checks named by something other than values, where the values contradict it.
-void drop_refuted(std::vector<CheckResult>& checks, const Evidence& evidence) {
-  for (auto& check : checks) {
-    for (auto& failure : check.failures) {
-      auto& likely = failure.likely;
-      const auto wrong = [&](const std::string& id) { return evidence.refutes(id); };
-      likely.erase(std::remove_if(likely.begin(), likely.end(), wrong), likely.end());
-    }
-  }
 }
 
 /// Whether a failure shows what the code computed, or that it could not: then a name found elsewhere helps. A claim does
@@ -289,7 +272,6 @@ std::string Recordings::text() const {
 void name_mistakes(std::vector<CheckResult>& checks, const Recordings& recordings) {
   const auto clues = clues_in(checks, recordings);
   const Evidence evidence(checks, clues, recordings);
-  drop_refuted(checks, evidence);
   for (const auto& clue : clues) {
     Failure found;
     found.likely = most_likely(clue, evidence);

@@ -58,12 +58,11 @@ class Recordings {
 ///
 /// Where several mistakes give the same values, those are named that explain the run best: most comparisons got what
 /// the mistake gives, and fewest passed where it fails. A mistake is not named
-/// - if as many comparisons about the task pass where it fails as got what it gives;
+/// - if more comparisons about the task pass where it fails than got what it gives;
 /// - unless most comparisons about the task, of those where it fails, got what it gives. Not all: what a mistake makes of
 ///   NaN, or of numbers so large that only rounding is left, differs between versions of Armadillo and OpenBLAS;
 /// - by results that may be the same by chance alone (few numbers, or NaN, or all 0), unless it explains
 ///   all that fails, or nearly all of many comparisons.
-/// Names that checks gave for other reasons (likely_mistake()) are taken back where comparisons contradict them.
 ///
 /// The first failing check, if it has no name for what it met, takes the one that another check about the same task
 /// found by comparing: also if it met an exception, a wrong shape or a crash.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <armadillo>
 #include <set>
 #include <vector>
 
@@ -152,6 +153,8 @@ bool explains(const std::string& text, const Snippet& snippet) {
          });
 }
 
+constexpr bool new_armadillo = ARMA_VERSION_MAJOR > 11;
+
 /// Compiles the snippets and compares what is said. Returns the sentences of the table that were used.
 std::set<std::string> sentences_used(const std::string& name) {
   const Compiler compiler(name);
@@ -160,6 +163,7 @@ std::set<std::string> sentences_used(const std::string& name) {
     std::string code = beginning;
     for (const auto& row : snippet.code) code += row + "\n";
     if (snippet.has("clang++ alone") && name != "clang++") continue;
+    if (snippet.has("Armadillo 11 alone") && new_armadillo) continue;
     const std::string output = compiler.refuse(code + "}\n");
     std::string text = errors_explained(output, compiler.files());
     if (text.empty()) text = warnings_folded(output, compiler.files());
@@ -182,7 +186,8 @@ void expect_all_sentences_but(const std::vector<std::string>& others, const std:
     const bool never = std::any_of(others.begin(), others.end(), [&](const auto& beginning_of_sentence) {
       return std::string(row->sentence).rfind(beginning_of_sentence, 0) == 0;
     });
-    EXPECT_TRUE(never || used.count(row->sentence) > 0) << "no snippet for: " << row->meaning;
+    const bool old = new_armadillo && std::string(row->sentence).rfind("reshape, resize and set_size change", 0) == 0;
+    EXPECT_TRUE(never || old || used.count(row->sentence) > 0) << "no snippet for: " << row->meaning;
   }
 }
 

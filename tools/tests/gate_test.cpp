@@ -83,7 +83,7 @@ std::string said_of(const std::string& id) {
 TEST(Gate, TellsANamedAnswerFromOneThatIsDescribedOrPasses) {
   EXPECT_EQ(said_of("tripled"), outcomes::named);
   EXPECT_EQ(said_of("tripled_otherwise"), outcomes::misled);
-  EXPECT_EQ(said_of("six_times"), outcomes::described);
+  EXPECT_EQ(said_of("cleared"), outcomes::described);
   EXPECT_EQ(said_of("some_squared"), outcomes::numbers);
   EXPECT_EQ(said_of("left"), outcomes::passed);
   EXPECT_EQ(said_of("added"), outcomes::passed);
@@ -224,7 +224,7 @@ TEST(Gate, RefusesARepositoryWithDeadLinksAndStaleFiles) {
   std::ofstream(copy / "docs" / "sources.md") << "Doubled.KeepsTheShape Doubled.DoesNotExist\n";
   const Problems problems = lint_repository(copy);
   EXPECT_THAT(problems, Contains(HasSubstr("lessons/no_such_lesson/README.md leads nowhere")));
-  EXPECT_THAT(problems, Contains(HasSubstr("lessons/90_stub_passes/README.md needs a line like <!-- curriculum: ")));
+  EXPECT_THAT(problems, Contains(HasSubstr("lessons/90_stub_passes/README.md needs a line like <!-- study: ")));
   EXPECT_THAT(problems, Contains(HasSubstr("names the check Doubled.DoesNotExist")));
   EXPECT_THAT(problems, Not(Contains(HasSubstr("Doubled.KeepsTheShape"))));
   std::filesystem::remove_all(copy);

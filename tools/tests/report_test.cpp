@@ -183,21 +183,12 @@ TEST_F(ReportTest, NamesByFewNumbersOrNaNOrZerosOnlyWhatExplainsAllFailures) {
 }
 
 TEST_F(ReportTest, NamesNoMistakeThatWouldFailWhereThisPasses) {
-  record("AddOne.WorksByHand", {{"doubled", doubled}});
-  record("AddOne.EqualsPyTorch", {{"doubled", doubled}});
+  for (const char* check : {"WorksByHand", "EqualsPyTorch", "WorksAgain"}) {
+    record("AddOne." + std::string(check), {{"doubled", doubled}});
+  }
   const auto by_hand = failed("AddOne", "WorksByHand", got(doubled));
-  EXPECT_THAT(report({by_hand, passed("AddOne", "EqualsPyTorch")}).named(), IsEmpty());
-}
-
-TEST_F(ReportTest, TakesBackWhatACheckSaysWhereComparisonsContradictIt) {
-  record("AddOne.EqualsPyTorch", {{"doubled", doubled}});
-  record("AddOne.WorksAgain", {{"doubled", doubled}});
-  const auto says = failed("AddOne", "PassesOnANaN", stated("value", "a NaN is gone", {"doubled"}));
-  EXPECT_THAT(report({says}).named(), ElementsAre("doubled"));
-  EXPECT_THAT(
-      report({failed("AddOne", "EqualsPyTorch", got(unknown)), failed("AddOne", "WorksAgain", got(unknown)), says})
-          .named(),
-      IsEmpty());
+  EXPECT_THAT(report({by_hand, passed("AddOne", "EqualsPyTorch")}).named(), ElementsAre("doubled"));
+  EXPECT_THAT(report({by_hand, passed("AddOne", "EqualsPyTorch"), passed("AddOne", "WorksAgain")}).named(), IsEmpty());
 }
 
 TEST_F(ReportTest, NamesTheMistakeThatMostComparisonsAgreeWith) {
