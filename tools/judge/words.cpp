@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <map>
 #include <set>
 #include <sstream>
 
@@ -16,8 +15,8 @@ namespace {
 
 using State = CheckResult::State;
 
-/// The sentences of a lesson's mistakes, by id.
-using Sentences = std::map<std::string, std::string>;
+/// The ids of a lesson's mistakes and their sentences, in the order of the catalogue, which begins with what is common.
+using Sentences = std::vector<std::pair<std::string, std::string>>;
 
 /// "  label   text" on a line of its own.
 std::string line(const std::string& label, const std::string& text) {
@@ -95,10 +94,10 @@ std::string worst_lines(const WorstElement& worst) {
 }
 
 std::string likely_text(const std::vector<std::string>& ids, const Sentences& sentences) {
+  if (sentences.empty()) return joined(ids, "; or ");
   std::vector<std::string> says;
-  for (const auto& id : ids) {
-    const auto found = sentences.find(id);
-    says.push_back(found == sentences.end() ? id : found->second);
+  for (const auto& [id, sentence] : sentences) {
+    if (std::find(ids.begin(), ids.end(), id) != ids.end()) says.push_back(sentence);
   }
   return joined(says, "; or ");
 }
@@ -180,7 +179,7 @@ std::string printed_lines(const CheckResult& result) {
 
 Sentences sentences_of(const lesson::Lesson& lesson) {
   Sentences sentences;
-  for (const auto& mistake : lesson.mistakes()) sentences[mistake.id] = mistake.says;
+  for (const auto& mistake : lesson.mistakes()) sentences.emplace_back(mistake.id, mistake.says);
   return sentences;
 }
 
