@@ -74,7 +74,7 @@ compiler="exec $(type -P "${CXX:-c++}") -nostdinc '-I$scratch/headers' \"\$@\""
 headers=(armadillo openblas_config.h gtest/gtest.h gmock/gmock.h CLI/CLI.hpp nlohmann/json.hpp)
 mkdir -p "$scratch/headers"
 machine compiler "$user" "apt-get=$note" "c++=$compiler" "g++=$compiler" 'cmake=echo cmake version 3.25.1' \
-  "ninja=$(type -P ln) -sf $(type -P echo) \"\$2/\$3\"" # a program that repeats its arguments
+  "ninja=$(type -P ln) -sf $(type -P echo) \"\$2/\$3\"" less=: lowdown=: # ninja: a program that repeats its arguments
 expect 2 "missing: ${all#g++ cmake ninja-build }" "!libvterm-dev" -- on compiler
 expect 2 "missing: ${all#g++ cmake ninja-build } libvterm-dev" -- on compiler verify
 for header in "${headers[@]}"; do install -D -m 644 /dev/null "$scratch/headers/$header"; done
