@@ -54,8 +54,8 @@ void Screen::handle(Key key) {
   note_.clear();
   if (key == keys::closed) return close();
   if (key == keys::ctrl_c) return interrupt();
-  if (terminal_.is_in_word(key)) return;
   if (on_yes_) return answer(key);
+  if (terminal_.is_in_word(key)) return;
   if (press(key)) return;
   const auto scrolled = terminal_.scrolled(key, first_line_);
   if (scrolled) {
