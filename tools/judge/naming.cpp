@@ -79,8 +79,9 @@ class Evidence {
   }
 
   /// Whether a mistake can be named for a comparison about this task. What passes there and would fail with the mistake
-  /// speaks against it; what passes elsewhere does not, because the same may be wrong in another function. What fails in another way may come from a second mistake; but if all that agrees may do so by chance,
-  /// the mistake has to explain everything, or nearly.
+  /// speaks against it; what passes elsewhere does not, because the same may be wrong in another function. What fails
+  /// in another way may come from a second mistake; but if all that agrees may do so by chance, the mistake has to
+  /// explain everything, or nearly.
   bool supports(const std::string& id, const std::string& task) const {
     const Balance whole = at(whole_, id);
     const Balance about = at(tasks_, {task, id});
