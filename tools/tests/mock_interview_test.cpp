@@ -94,7 +94,7 @@ int seconds_left(ScreenRobot& terminal) {
 
 bool counts_down(ScreenRobot& terminal) {
   const int before = seconds_left(terminal);
-  for (int i = 0; i < 100; ++i) {
+  for (double waited = 0; waited < patience; waited += 0.1) {
     const int now = seconds_left(terminal);
     if (before > 0 && now > 0 && now < before) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));

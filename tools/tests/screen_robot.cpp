@@ -174,10 +174,18 @@ bool ScreenRobot::read_some(milliseconds timeout) {
   return true;
 }
 
-/// Takes in what was written until now. Not without end: a program may write faster than we read.
+/// Whether an update has begun and not ended.
+bool ScreenRobot::is_half_drawn() const {
+  const auto begun = transcript_.rfind("\x1b[?2026h");
+  return begun != std::string::npos && transcript_.find("\x1b[?2026l", begun) == std::string::npos;
+}
+
+/// Takes in what was written until now, and the rest of an update. Not without end: a program may write faster than we
+/// read, or stop in the middle.
 void ScreenRobot::read_all() {
   for (int pieces = 0; pieces < 256 && read_some(milliseconds(0)); ++pieces) {
   }
+  for (int pauses = 0; pauses < 50 && !closed_ && is_half_drawn(); ++pauses) read_some(milliseconds(20));
 }
 
 /// Writes what the terminal takes now.

@@ -17,6 +17,10 @@ struct VTerm;  // libvterm's, kept out of the tests
 
 namespace attn::tests {
 
+/// How many seconds we wait for what must come: long, since it costs something only where a test fails, and a busy
+/// machine's disk has kept programs waiting for more than a minute.
+constexpr double patience = 200;
+
 /// What special keys send.
 namespace key {
 inline const std::string enter = "\r";
@@ -60,9 +64,10 @@ class ScreenRobot {
 
   /// Sends these bytes as if they were typed.
   /// @throws std::runtime_error when the program does not read them in that time.
-  void type(const std::string& keys, double seconds = 10);
+  void type(const std::string& keys, double seconds = patience);
 
-  /// What one would see now: the rows, trailing spaces cut, joined by newlines.
+  /// What one would see now: the rows, trailing spaces cut, joined by newlines. Never half an update, where the program
+  /// tells where one begins and ends (with the escape sequences of "synchronized output"), unless it stops there.
   std::string screen();
 
   /// Every byte that was written to the terminal so far: to look for escape sequences.
@@ -70,11 +75,11 @@ class ScreenRobot {
 
   /// Waits until a row of the screen shows the text. Stops early when the program has ended and can show no more.
   /// @return whether it shows it.
-  bool wait_for(const std::string& text, double seconds = 10);
+  bool wait_for(const std::string& text, double seconds = patience);
 
   /// Waits until no row of the screen shows the text.
   /// @return whether it is gone.
-  bool wait_until_gone(const std::string& text, double seconds = 10);
+  bool wait_until_gone(const std::string& text, double seconds = patience);
 
   /// Changes the terminal's size; the program gets SIGWINCH.
   /// @throws std::invalid_argument when the size is not positive.
@@ -82,7 +87,7 @@ class ScreenRobot {
 
   /// Waits until the program ends.
   /// @return its exit code, or 128 + n when signal n ended it; nothing when it still runs.
-  std::optional<int> wait_for_exit(double seconds = 10);
+  std::optional<int> wait_for_exit(double seconds = patience);
 
   /// The program's process, which is also its session.
   pid_t pid() const { return pid_; }
@@ -96,6 +101,7 @@ class ScreenRobot {
  private:
   bool read_some(std::chrono::milliseconds timeout);
   void read_all();
+  bool is_half_drawn() const;
   bool write_all();
   bool wait_until(const std::function<bool()>& condition, double seconds);
   std::optional<int> exit_code() const;
@@ -111,9 +117,6 @@ class ScreenRobot {
   int master_ = -1;
   bool closed_ = false;  // no process has the terminal open any more
 };
-
-/// How many seconds EXPECT_SHOWS and EXPECT_GONE wait: long, since it costs something only where a test fails.
-constexpr double patience = 60;
 
 /// For EXPECT_SHOWS: waits for the text; when it does not come, the message shows the whole screen.
 ::testing::AssertionResult shows(const char*, const char*, ScreenRobot& terminal, const std::string& text);

@@ -120,6 +120,18 @@ TEST(ScreenRobot, WaitsForTextThatComesLater) {
   EXPECT_TRUE(terminal.wait_until_gone("late"));
 }
 
+TEST(ScreenRobot, ShowsAnUpdateWhenItIsWhole) {
+  ScreenRobot terminal(sh("printf '\\033[?2026hone\\r\\n'; sleep 0.2; printf 'two\\033[?2026l'" + std::string(hold)),
+                       small(2));
+  ASSERT_SHOWS(terminal, "one");
+  EXPECT_EQ(terminal.screen(), "one\ntwo");
+}
+
+TEST(ScreenRobot, DoesNotWaitForTheRestOfAnUpdateForever) {
+  ScreenRobot terminal(sh("printf '\\033[?2026hone'" + std::string(hold)), small());
+  EXPECT_SHOWS(terminal, "one");
+}
+
 TEST(ScreenRobot, FindsTextOnlyWithinARow) {
   ScreenRobot terminal(sh("echo in two; echo rows"), small());
   EXPECT_TRUE(terminal.wait_for("rows"));

@@ -198,7 +198,9 @@ void walk_through_lessons(Answers answers) {
   const TrialCourse course(answers);
   const auto lessons = course.lessons();
   Typist typist(course, {}, "?", "Enter checks");
-  const auto wait_for_verdict = [&] {  // which has a bar
+  const auto wait_for_verdict = [&] {  // which has a bar: "3 of 24 checks"
+    typist.terminal().type(key::escape);
+    ASSERT_TRUE(typist.terminal().wait_until_gone("Enter checks", patience)) << typist.terminal();
     ASSERT_TRUE(typist.terminal().wait_for(" checks", patience)) << typist.terminal();
   };
   for (std::size_t i = 0; i < lessons.size(); ++i) {

@@ -28,6 +28,10 @@ constexpr const char* show_cursor = "\x1b[?25h";
 constexpr const char* keep_cursor = "\x1b[s";
 constexpr const char* restore_cursor = "\x1b[u";
 
+// Between these, a terminal that knows them ("synchronized output") shows nothing half drawn; others ignore them.
+constexpr const char* begin_update = "\x1b[?2026h";
+constexpr const char* end_update = "\x1b[?2026l";
+
 constexpr int ctrl_z = 26;
 constexpr int rest_of_a_key_ms = 25;  // an arrow is Esc and more; over a slow line the rest comes later
 
@@ -63,7 +67,8 @@ void handle(int signal, void (*handler)(int)) {
 
 bool begins_with(const std::string& text, const char* beginning) { return text.rfind(beginning, 0) == 0; }
 
-bool is_letter(Key key) { return key > ' ' && key < 0x7f; }
+bool is_digit(Key key) { return key >= '0' && key <= '9'; }
+bool is_letter(Key key) { return key > ' ' && key < 0x7f && !is_digit(key); }
 
 }  // namespace
 
@@ -181,6 +186,7 @@ void Terminal::begin_word_with(Key key) {
 
 bool Terminal::is_in_word(Key key) {
   const bool within = std::chrono::steady_clock::now() < in_word_until_;
+  if (is_digit(key)) return within;
   if (!is_letter(key)) {
     in_word_until_ = {};
     return within && key == keys::enter;
@@ -252,7 +258,7 @@ int Terminal::show(const Page& page, int first) {
       text += (text.empty() ? "" : "\r\n") + std::string(clear_line) + style_.drawn(row);
     }
   }
-  if (text != last_) write(style_.plain ? text + "\n" : home + text);
+  if (text != last_) write(style_.plain ? text + "\n" : std::string(begin_update) + home + text + end_update);
   last_ = text;
   return style_.plain ? 0 : static_cast<int>(begin);
 }

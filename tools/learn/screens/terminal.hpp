@@ -58,7 +58,8 @@ class Terminal {
   /// Waits until a key is pressed, one of `fds` is readable, or the time is over.
   Key wait(std::chrono::milliseconds most, const std::vector<int>& fds = {});
 
-  /// Whether a key is a letter of a word, which is typed or pasted here by mistake and not meant as keys: of "./learn".
+  /// Whether a key belongs to a word, which is typed or pasted here by mistake and not meant as keys: to "./learn". A
+  /// digit neither begins nor ends one.
   bool is_in_word(Key key);
 
   /// What is typed up to the next pause is a word, if this is a letter: one that is no key.
