@@ -41,7 +41,7 @@ TEST_F(LessonFiles, GiveTheGoalsEachAsOneLine) {
 
 TEST_F(LessonFiles, GiveTheQuestionsOfTheInterviewCornerWithTheirAnswers) {
   write_chapter(
-      "## Checkpoint\n\n<details><summary>Answers</summary>\n\n1.\n\n</details>\n\n## Interview corner\n\n"
+      "## Check yourself\n\n<details><summary>Answers</summary>\n\n1.\n\n</details>\n\n## Interview corner\n\n"
       "<details><summary>Why?</summary>\n\nBecause\nof this.\n\nAnd that.\n\n</details>\n\n"
       "<details><summary>How much?</summary>\n\n42.\n\n</details>\n\n"
       "## Next\n\n<details><summary>Not this one</summary>\n\nno\n\n</details>\n");

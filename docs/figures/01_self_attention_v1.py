@@ -1,0 +1,57 @@
+"""Lesson 01: the way from X to the context, with the numbers worked by hand."""
+
+import numpy as np
+from course import golden
+from svg import Figure
+
+LESSON = "01_self_attention_v1"
+
+
+def flow():
+    X = np.array([[1, 0], [0, 2]])
+    Q, K, V = (X @ np.array(W) for W in ([[1, 1], [0, 1]], [[1, 2], [1, 0]], [[2, 0], [0, 1]]))
+    weights, context = golden(LESSON, "by_hand", "weights")[0], golden(LESSON, "by_hand", "output")[0]
+    scores = Q @ K.T / np.sqrt(2)
+
+    figure = Figure("From X to the context: Q meets K in the scores, the softmax makes weights of them, and these mix V", 316)
+    small, wide = (24, 22), (44, 24)
+    figure.matrix(12, 143, X, 0, small)
+    figure.text(36, 136, "X", "strong", "middle")
+    figure.text(36, 204, "L x E", "dim small", "middle")
+    for name, values, top, colour in (("Q", Q, 40, "blue"), ("K", K, 143, "orange"), ("V", V, 256, "green")):
+        figure.matrix(108, top, values, 0, small, shade=6, colour=colour)
+        figure.text(132, top - 7, name, f"{colour} strong", "middle")
+        figure.arrow((62, 165), (76, 165), (76, top + 22), (104, top + 22))
+        figure.text(78, top + 17, f"W_{name.lower()}", "dim small")
+    figure.matrix(196, 40, scores, 2, wide)
+    figure.text(240, 33, "scores Q Kᵀ / √D", "strong", "middle")
+    figure.arrow((160, 62), (192, 62))
+    figure.line((160, 165), (174, 165), (174, 62))
+    figure.text(290, 66, "L x L", "dim small")
+    figure.arrow((240, 92), (240, 124))
+    figure.text(248, 112, "softmax of", "dim small")
+    figure.text(248, 124, "each row", "dim small")
+    figure.matrix(196, 146, weights, 4, wide, shade=1, colour="purple")
+    figure.text(240, 139, "weights", "purple strong", "middle")
+    figure.text(290, 167, "who takes", "dim small")
+    figure.text(290, 181, "from whom", "dim small")
+    figure.arrow((240, 198), (240, 234))
+    figure.text(248, 219, "times V", "dim small")
+    figure.matrix(196, 256, context, 4, wide)
+    figure.text(240, 249, "context", "strong", "middle")
+    figure.text(290, 284, "L x E", "dim small")
+    figure.arrow((160, 278), (192, 278))
+    return figure
+
+
+def heat():
+    weights = golden(LESSON, "batch", "weights")[0]
+    figure = Figure("A map of weights: row i shows from which tokens token i takes, and each row sums to one", 172)
+    tokens = [f"token {i}" for i in range(len(weights))]
+    figure.matrix(100, 40, weights, 2, (52, 26), shade=1, colour="purple", rows=tokens, columns=[f"key {i}" for i in range(4)])
+    figure.text(12, 165, "The darker, the more the token of this row takes.", "dim small")
+    return figure
+
+
+def figures():
+    return {"flow": flow(), "weights": heat()}
