@@ -34,7 +34,7 @@ class SelfAttentionV1 {
 };
 
 /// All dot products of queries with keys, written with indices: scores(i, j, b) = sum_h Q(i, h, b) K(j, h, b).
-/// In Einstein notation: 'bih,bjh->bij'. Not scaled.
+/// In Einstein notation: 'bid,bjd->bij'. Not scaled.
 ///
 /// @param Q (L x D x B)
 /// @param K (S x D x B)

@@ -6,7 +6,7 @@ from golden_helpers import Case, self_attention_by_hand, self_attention_case, th
 
 def scores_case(case, Q, K):
     case.add("Q", Q, "B L D").add("K", K, "B S D")
-    return case.add("scores", torch.einsum("bih,bjh->bij", Q, K), "B L S")
+    return case.add("scores", torch.einsum("bid,bjd->bij", Q, K), "B L S")
 
 
 def random_case(seed, spread, length):

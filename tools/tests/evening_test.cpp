@@ -44,7 +44,7 @@ const std::string answer_file = "lessons/01_self_attention_v1/self_attention_v1.
 const std::string heading = "01 self_attention_v1: ";
 const std::string all_keys =
     "n next  p previous  h hint  o read  e edit  l list  s solution  r reset  c check all  ? more  q quit";
-const std::string not_passed = "not divided by √E";  // what the mistake "unscaled" is called
+const std::string not_passed = "not divided by √D";  // what the mistake "unscaled" is called
 
 void pause_for(int ms) { std::this_thread::sleep_for(milliseconds(ms)); }
 
@@ -396,7 +396,7 @@ TEST_F(Evening, JudgesTheNewestTextWhenSomebodySavesWhileItBuilds) {
   save_by_renaming(mistaken("unscaled"));
   save_by_renaming(right);
   save_by_renaming(mistaken("divided_by_dim"));
-  ASSERT_SHOWS(terminal, "the scores are divided by E, not by √E");
+  ASSERT_SHOWS(terminal, "the scores are divided by D, not by √D");
 }
 
 // ------------------------------------------------------------------------------------------- what should not happen
@@ -535,8 +535,8 @@ TEST_F(Evening, JudgesAgainWhenTheCourseIsUpdated) {
   ScreenRobot terminal(tool());
   ASSERT_SHOWS(terminal, "likely  the scores are " + not_passed);
   const fs::path catalogue = copy / "tests/01_self_attention_v1/mistakes.json";
-  save_as(catalogue, replaced(read_file(catalogue), "the scores are " + not_passed, "the scores lack their √E"));
-  ASSERT_SHOWS(terminal, "likely  the scores lack their √E");
+  save_as(catalogue, replaced(read_file(catalogue), "the scores are " + not_passed, "the scores lack their √D"));
+  ASSERT_SHOWS(terminal, "likely  the scores lack their √D");
 }
 
 TEST_F(Evening, CallsTheEditorWithTheLessonsFiles) {

@@ -96,14 +96,14 @@ done
 sed 's# / std::sqrt(static_cast<double>(dim))##' "$right" >"$lesson"
 expect 1 "✗ 01 self_attention_v1 · SelfAttentionV1.GivesTheTwoByTwoWorkedByHand" \
   "shape   2 x 2 x 1 (L x E x B)   ok" "value   worst at row 0, col 0: got 1.46212, want 1.33952" "(4 of 4 differ)" \
-  "likely  the scores are not divided by √E" "where   $lesson" "hint    ./learn hint 01" "also failing" \
+  "likely  the scores are not divided by √D" "where   $lesson" "hint    ./learn hint 01" "also failing" \
   -- learn check 01
 mapfile -t sample < <(sed -n '/^✗/,/^  hint/p' README.md) # what the README shows is what it prints
 [ ${#sample[@]} -ge 6 ]
 expect 1 "${sample[@]}" -- learn check 01
 expect 1 "✗ 01 self_attention_v1" "01.2: " "!also failing" -- learn check 01.2
 expect 0 "✓ 01.1: " -- learn check 01.1
-expect 8 "likely  the scores are not divided by √E" "where   $lesson" -- ctest --preset lesson-01
+expect 8 "likely  the scores are not divided by √D" "where   $lesson" -- ctest --preset lesson-01
 expect 0 "> no longer passes " -- learn list # 01 is the current one
 
 # does not compile: the compiler's own words, and nothing of the build system's

@@ -196,7 +196,7 @@ TEST(MockInterview, IsPassedAfterAMistakeThatWasNamed) {
   ASSERT_TRUE(terminal.wait_for("Passed: ", building)) << terminal;
   EXPECT_SHOWS(terminal, "minutes of 15, 2 checks used");
   EXPECT_SHOWS(terminal, "A personal best. 1 attempt so far.");
-  EXPECT_SHOWS(terminal, "mistake  the scores are not divided by √E");
+  EXPECT_SHOWS(terminal, "mistake  the scores are not divided by √D");
   EXPECT_EQ(seconds_left(terminal), -1) << "the clock is gone";
   answer_aloud(terminal, questions);
   terminal.type("d");
