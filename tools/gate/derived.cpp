@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <sstream>
 #include <stdexcept>
 
@@ -104,15 +105,22 @@ std::vector<std::string> topics_of(const Lesson& lesson) {
   return topics;
 }
 
-/// A question as an item of a list, with what a senior interviewer expects as an item below it.
-std::string question_entry(const Lesson& lesson, const lesson::Question& question) {
-  std::string entry = "- [" + question.text + "](../lessons/" + lesson.name + "/README.md#interview-corner) (" +
-                      lesson.number() + ", " + word_of(question.asked) + " asked)\n";
-  if (!question.senior.empty()) entry += "  - " + joined(lines_of(question.senior), " ") + "\n";
-  return entry;
+/// A chapter's text with its links to other chapters as they are in docs/.
+std::string from_docs(const std::string& text) {
+  return std::regex_replace(text, std::regex(R"(\]\(\.\./(\d\d_))"), "](../lessons/$1");
 }
 
-/// The questions of all chapters, by topic, and there by how often they are asked. Topics stay in the order in which the page has them; new ones come last.
+/// A question under a heading, which is its anchor; its answer is folded, with what a senior interviewer expects.
+std::string question_entry(const Lesson& lesson, const lesson::Question& question) {
+  const std::string senior =
+      question.senior.empty() ? "" : "\n\n**A senior interviewer expects more.** " + question.senior;
+  const std::string answer = from_docs(question.answer + senior);
+  return "### " + question.text + "\n\n[" + lesson.title() + "](../lessons/" + lesson.name + "/README.md), " +
+         word_of(question.asked) + " asked\n\n<details><summary>Answer</summary>\n\n" + answer + "\n\n</details>\n\n";
+}
+
+/// The questions of all chapters, by topic, and there by how often they are asked. Topics stay in the order in which the
+/// page has them; new ones come last.
 Derived questions(const fs::path& root, const std::vector<Lesson>& lessons) {
   const fs::path page = "docs/interview.md";
   const std::string heading = "## ";
@@ -139,7 +147,7 @@ Derived questions(const fs::path& root, const std::vector<Lesson>& lessons) {
   for (const auto& topic : topics) {
     std::string entries;
     for (const auto& [asked, some] : by_topic[topic]) entries += some;  // those that are asked most often first
-    if (!entries.empty()) sections.push_back(heading + topic + "\n\n" + entries);
+    if (!entries.empty()) sections.push_back(heading + topic + "\n\n" + entries.substr(0, entries.size() - 1));
   }
   return with_part(root, page, "questions", joined(sections, "\n"));
 }

@@ -41,7 +41,8 @@ class DerivedFiles : public ::testing::Test {
   void write_chapter(const std::string& name, const std::string& notes) const {
     write("lessons/" + name + "/README.md",
           "# 07 · Title\n" + notes +
-              "\n## Interview corner\n\n<details><summary>How fast?</summary>\n\nVery.\n\n</details>\n\n"
+              "\n## Interview corner\n\n<details><summary>How fast?</summary>\n\nVery, see "
+              "[08](../08_two/README.md).\n\n</details>\n\n"
               "<details><summary>How large?</summary>\n\nSo.\n\n</details>\n");
   }
   std::string read(const fs::path& file) const { return lesson::read_file(root / file); }
@@ -73,15 +74,19 @@ TEST_F(DerivedFiles, HoldTheQuestionsByTopicAndNewTopicsLast) {
   write("lessons/08_two/interview.md",
         "# 15 minutes\n\n## What a senior interviewer expects\n\n### How large?\n\nOften asked. In\nbytes.\n");
   write_derived(root);
-  EXPECT_EQ(read("docs/interview.md"),
-            "Intro.\n\n<!-- gate: questions begin -->\n\n"
-            "## Size\n\n"
-            "- [How large?](../lessons/08_two/README.md#interview-corner) (08, often asked)\n  - In bytes.\n"
-            "- [How large?](../lessons/07_one/README.md#interview-corner) (07, sometimes asked)\n\n"
-            "## Speed, and time\n\n"
-            "- [How fast?](../lessons/07_one/README.md#interview-corner) (07, sometimes asked)\n"
-            "- [How fast?](../lessons/08_two/README.md#interview-corner) (08, sometimes asked)\n\n"
-            "<!-- gate: questions end -->\n");
+  const auto entry = [](const std::string& question, const std::string& number, const std::string& lesson,
+                        const std::string& asked, const std::string& answer) {
+    return "### " + question + "\n\n[" + number + "](../lessons/" + lesson + "/README.md), " + asked +
+           " asked\n\n<details><summary>Answer</summary>\n\n" + answer + "\n\n</details>\n";
+  };
+  EXPECT_EQ(
+      read("docs/interview.md"),
+      "Intro.\n\n<!-- gate: questions begin -->\n\n## Size\n\n" +
+          entry("How large?", "08 two", "08_two", "often", "So.\n\n**A senior interviewer expects more.** In\nbytes.") +
+          "\n" + entry("How large?", "07 one", "07_one", "sometimes", "So.") + "\n## Speed, and time\n\n" +
+          entry("How fast?", "07 one", "07_one", "sometimes", "Very, see [08](../lessons/08_two/README.md).") + "\n" +
+          entry("How fast?", "08 two", "08_two", "sometimes", "Very, see [08](../lessons/08_two/README.md).") +
+          "\n<!-- gate: questions end -->\n");
 }
 
 TEST_F(DerivedFiles, HoldAPresetOfEachKindForEveryLesson) {
