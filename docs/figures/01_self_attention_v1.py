@@ -13,7 +13,9 @@ def flow():
     weights, context = golden(LESSON, "by_hand", "weights")[0], golden(LESSON, "by_hand", "output")[0]
     scores = Q @ K.T / np.sqrt(2)
 
-    figure = Figure("From X to the context: Q meets K in the scores, the softmax makes weights of them, and these mix V", 316)
+    figure = Figure(
+        "From X to the context: Q meets K in the scores, the softmax makes weights of them, and these mix V", 316
+    )
     small, wide = (24, 22), (44, 24)
     figure.matrix(12, 143, X, 0, small)
     figure.text(36, 136, "X", "strong", "middle")
@@ -48,7 +50,9 @@ def heat():
     weights = golden(LESSON, "batch", "weights")[0]
     figure = Figure("A map of weights: row i shows from which tokens token i takes, and each row sums to one", 172)
     tokens = [f"token {i}" for i in range(len(weights))]
-    figure.matrix(100, 40, weights, 2, (52, 26), shade=1, colour="purple", rows=tokens, columns=[f"key {i}" for i in range(4)])
+    figure.matrix(
+        100, 40, weights, 2, (52, 26), shade=1, colour="purple", rows=tokens, columns=[f"key {i}" for i in range(4)]
+    )
     figure.text(12, 165, "The darker, the more the token of this row takes.", "dim small")
     return figure
 

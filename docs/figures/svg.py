@@ -24,7 +24,9 @@ COLOURS = {
 
 def style():
     def rules(mode):
-        return "".join(f".{name}{{fill:{both[mode]}}}.{name}-line{{stroke:{both[mode]}}}" for name, both in COLOURS.items())
+        return "".join(
+            f".{name}{{fill:{both[mode]}}}.{name}-line{{stroke:{both[mode]}}}" for name, both in COLOURS.items()
+        )
 
     return (
         "<style>text{font:12px system-ui,-apple-system,'Segoe UI',sans-serif}.mono{font-family:ui-monospace,monospace}"

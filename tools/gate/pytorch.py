@@ -23,12 +23,18 @@ import torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROUNDING = 1e-10
-BLOCK = re.compile(r"<!-- (?:given: (?P<given>[^>]*?); )?gives: (?P<gives>[^>]*?) -->\n+```python\n(?P<code>.*?)```", re.S)
+BLOCK = re.compile(
+    r"<!-- (?:given: (?P<given>[^>]*?); )?gives: (?P<gives>[^>]*?) -->\n+```python\n(?P<code>.*?)```", re.S
+)
 
 
 def pairs(text):
     """[(name, case, array)] of "name = case.array; ..." """
-    return [re.fullmatch(r"\s*(\w+) = (\w+)\.([\w.]+)\s*", pair).groups() for pair in (text or "").split(";") if pair.strip()]
+    return [
+        re.fullmatch(r"\s*(\w+) = (\w+)\.([\w.]+)\s*", pair).groups()
+        for pair in (text or "").split(";")
+        if pair.strip()
+    ]
 
 
 def golden(lesson, case, array):

@@ -1,0 +1,70 @@
+// The book as a web site: docs/site builds it from the Markdown of the repository, of which nothing is copied.
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
+
+const lessons = readdirSync(join(root, "lessons")).filter((name) => /^\d\d_/.test(name));
+const title = (page) => readFileSync(join(root, page), "utf8").match(/^# (.*)$/m)[1];
+const entry = (page) => ({ text: title(page), link: "/" + page.replace(/README\.md$/, "").replace(/\.md$/, "") });
+
+/** Links to a README lead to its folder; those to files that are not pages, such as headers, become plain text. */
+function fitLinks(md) {
+  const isPage = (href) => /^(#|https?:)|\.md(#.*)?$/.test(href);
+  md.core.ruler.after("inline", "fit-links", ({ tokens }) => {
+    for (const { children } of tokens.filter((token) => token.children)) {
+      let unlinks = false; // links do not nest
+      for (const token of children) {
+        if (token.type === "link_open") {
+          const href = token.attrGet("href");
+          unlinks = !isPage(href);
+          token.attrSet("href", href.replace(/(^|\/)README\.md/, (_, before) => before || "./"));
+        }
+        if (unlinks && token.type.startsWith("link_")) Object.assign(token, { type: "text", tag: "", content: "", nesting: 0 });
+      }
+    }
+  });
+}
+
+/** {{ }} in code is a matrix, not a template of Vue's. */
+function keepBraces(md) {
+  const { code_inline } = md.renderer.rules;
+  md.renderer.rules.code_inline = (...all) => code_inline(...all).replaceAll("{{", "{<!-- -->{");
+}
+
+export default {
+  title: "attention-by-hand",
+  description: "Learn attention by writing it, in C++",
+  lang: "en",
+  head: [["link", { rel: "icon", href: "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><text y='26' font-size='28'>√</text></svg>" }]],
+  base: process.env.SITE_BASE ?? "/",
+  srcDir: "..",
+  outDir: "../build/site/pages",
+  cacheDir: "../build/site/cache",
+  srcExclude: ["build/**", ".*/**", "tests/**", "tools/**", "solutions/**", "bench/**", "lessons/*/hints.md", "lessons/*/interview.md"],
+  rewrites: { "README.md": "index.md", ":folder/README.md": ":folder/index.md", "lessons/:name/README.md": "lessons/:name/index.md" },
+  markdown: { config: (md) => [fitLinks, keepBraces].forEach((plugin) => plugin(md)) },
+  vite: {
+    publicDir: false,
+    resolve: { alias: [{ find: /^vue(\/.*)?$/, replacement: join(root, "build/site/node_modules/vue$1") }] }, // for pages outside docs/
+  },
+  themeConfig: {
+    search: { provider: "local" },
+    outline: "deep",
+    nav: [
+      { text: "Interview questions", link: "/docs/interview" },
+      { text: "From PyTorch", link: "/docs/from_pytorch" },
+      { text: "Glossary", link: "/docs/glossary" },
+    ],
+    sidebar: [
+      { text: "Begin", items: [{ text: "What this is", link: "/" }, entry("docs/conventions.md"), entry("docs/from_pytorch.md")] },
+      { text: "Lessons", items: lessons.map((name) => entry(`lessons/${name}/README.md`)) },
+      {
+        text: "More",
+        items: ["docs/interview.md", "docs/glossary.md", "docs/sources.md", "fast/README.md", "docs/measurements.md",
+                "docs/architecture.md", "CONTRIBUTING.md"].map(entry),
+      },
+    ],
+  },
+};
