@@ -1,0 +1,80 @@
+"""Lesson 14: the pairs of RoPE as hands of clocks, and which columns are a pair."""
+
+import numpy as np
+from svg import Figure, number
+
+PAIR_COLOURS = ("blue", "orange", "green")
+
+
+def circle(figure, x, y, radius):
+    figure.parts.append(
+        f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(radius)}" class="faint-line" fill="none" stroke-width="1.2"/>'
+    )
+
+
+def arc(figure, left, right, y, depth, colour):
+    """Below y, from left to right."""
+    middle = (left + right) / 2
+    figure.parts.append(
+        f'<path d="M{number(left)},{number(y)} Q{number(middle)},{number(y + 2 * depth)} {number(right)},{number(y)}"'
+        f' class="{colour}-line" stroke-width="1.5"/>'
+    )
+
+
+def clocks():
+    """D = 6: the angle of each pair at some positions."""
+    positions = (0, 1, 2, 45, 300)
+    speeds = 10000.0 ** (-2 * np.arange(3) / 6)
+    figure = Figure(
+        "Three pairs as hands of clocks, at positions 0, 1, 2, 45, 300: pair 0 turns fast, pair 2 slowly", 256
+    )
+    figure.text(12, 22, "position", "dim small")
+    for p, speed in enumerate(speeds):
+        y = 58 + 64 * p
+        figure.text(12, y - 8, f"pair {p}", "strong")
+        figure.text(12, y + 7, "one turn in", "dim small")
+        figure.text(12, y + 21, f"{2 * np.pi / speed:.{1 if p == 0 else 0}f} tokens", "dim small")
+        for column, position in enumerate(positions):
+            x, angle = 122 + 52 * column, position * speed
+            alike = p == 0 and position in (1, 45)
+            circle(figure, x, y, 20)
+            figure.line((x, y), (x + 20, y), colour="faint")
+            tip = (x + 19 * np.cos(angle), y - 19 * np.sin(angle))
+            figure.arrow((x, y), tip, colour="orange" if alike else "blue")
+            figure.text(
+                x, y + 33, f"{np.degrees(angle) % 360:.0f}°", "orange small strong" if alike else "dim small", "middle"
+            )
+            if p == 0:
+                figure.text(x, 22, str(position), "strong", "middle")
+    figure.text(12, 246, "Pair 0 cannot tell 45 from 1. Pair 1 can.", "dim small")
+    return figure
+
+
+def pairings():
+    """One head with D = 6: the same columns in both orders."""
+    order = np.concatenate((np.arange(0, 6, 2), np.arange(1, 6, 2)))
+    left, step, width, height = 36, 50, 38, 26
+    upper, lower = 62, 150
+    figure = Figure(
+        "Interleaved pairs are neighbours; half-split pairs are D/2 apart; to_half_split moves the columns", 250
+    )
+    figure.text(12, 22, "interleaved: places 2p and 2p + 1 are a pair", "strong")
+    figure.text(12, 228, "half_split: places p and p + D/2 are a pair", "strong")
+    centres = [left + step * place + width / 2 for place in range(6)]
+    for pair, colour in enumerate(PAIR_COLOURS):
+        a, b = centres[2 * pair], centres[2 * pair + 1]
+        figure.line((a, upper - 4), (a, upper - 16), (b, upper - 16), (b, upper - 4), colour=colour, width=1.5)
+        figure.text((a + b) / 2, upper - 20, f"pair {pair}", f"{colour} small", "middle")
+        arc(figure, centres[pair], centres[pair + 3], lower + height + 3, 20, colour)
+    for place in range(6):
+        colour = PAIR_COLOURS[place // 2]
+        figure.box(left + step * place, upper, width, height, str(place), "mono", colour, 0.25)
+        came_from = order[place]
+        colour = PAIR_COLOURS[came_from // 2]
+        figure.box(left + step * place, lower, width, height, str(came_from), "mono", colour, 0.25)
+        figure.arrow((centres[came_from], upper + height + 4), (centres[place], lower - 4), colour=colour)
+    return figure
+
+
+def figures():
+    return {"clocks": clocks(), "pairings": pairings()}
