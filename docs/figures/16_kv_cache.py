@@ -1,0 +1,99 @@
+"""Lesson 16: which scores are computed with and without a KV cache, and the roofline of decoding."""
+
+from math import log10
+
+from svg import Figure
+
+
+def triangle():
+    """The causal triangle of six tokens: prompt and decode steps, and what the last step repeats without a cache."""
+    prompt, total, cell = 3, 6, 22
+    figure = Figure(
+        "With a KV cache prefill computes the first three rows of the causal triangle and each decode step adds one row; "
+        "without it, every step computes all rows again",
+        236,
+    )
+    panels = ((64, "with a KV cache", "blue"), (216, "without, at token 5", "dim"))
+    for left, title, colour in panels:
+        cached = left == panels[0][0]
+        figure.text(left + total * cell / 2, 22, title, f"{colour} strong small", "middle")
+        for i in range(total):
+            for j in range(total):
+                if j > i:
+                    fill, opacity = "faint", 0
+                elif cached:
+                    fill, opacity = ("blue", 0.55) if i < prompt else ("orange", 0.35 + 0.2 * (i % 2))
+                else:
+                    fill, opacity = ("orange", 0.55) if i == total - 1 else ("dim", 0.3)
+                figure.rect(left + j * cell, 46 + i * cell, cell, cell, fill, opacity, "faint", 0)
+        for j in range(total):
+            figure.text(left + (j + 0.5) * cell, 40, str(j), "dim small", "middle")
+    for i in range(total):
+        figure.text(58, 50 + (i + 0.5) * cell, f"query {i}", "dim small", "end")
+    bottom = 46 + total * cell
+    rows = [i + 1 for i in range(total)]
+    again = sum(sum(rows[:n]) for n in range(prompt, total + 1))
+    figure.rect(10, bottom + 12, 10, 10, "blue", 0.55, None, 2)
+    figure.text(26, bottom + 21, "prefill", "small")
+    figure.rect(80, bottom + 12, 10, 10, "orange", 0.55, None, 2)
+    figure.text(96, bottom + 21, "decode, row by row", "small")
+    figure.rect(236, bottom + 12, 10, 10, "dim", 0.3, None, 2)
+    figure.text(252, bottom + 21, "computed again", "small")
+    figure.text(10, bottom + 46, f"{sum(rows)} scores in all,", "strong small")
+    figure.text(112, bottom + 46, f"and {again} when each step starts anew", "dim small")
+    return figure
+
+
+def roofline():
+    """An A100 in 16 bits, and the attention layer of OPT-13B with 2048 tokens for each sequence."""
+    E, S = 5120, 2048
+    peak, bandwidth = 312.0, 1.555  # TFLOP/s, TB/s
+    projections, cache = 8 * E * E, 4 * S * E  # FLOPs, and as many bytes at two per number
+
+    def intensity(batch):
+        return batch * (projections + cache) / (projections + batch * cache)
+
+    figure = Figure(
+        "A roofline: decoding does 1 to 6 FLOPs for each byte and reaches at most 9 TFLOP/s; prefill reaches the peak of 312",
+        238,
+    )
+    left, right, top, bottom = 52, 346, 30, 190
+
+    def x(flops_per_byte):
+        return left + (right - left) * log10(flops_per_byte / 0.5) / log10(4096 / 0.5)
+
+    def y(tera):
+        return bottom - (bottom - top) * log10(tera / 0.5) / log10(600 / 0.5)
+
+    ridge = peak / bandwidth
+    limit = 1 + 2 * E / S
+    figure.rect(left, top, x(limit) - left, bottom - top, "orange", 0.1, None, 0)
+    figure.line((left, top), (left, bottom), (right, bottom), colour="faint")
+    figure.line((left, y(0.5 * bandwidth)), (x(ridge), y(peak)), (right, y(peak)), colour="ink", width=1.8)
+    figure.line((x(ridge), y(peak)), (x(ridge), bottom), colour="faint", dashed=True)
+    for value in (1, 10, 100):
+        figure.text(left - 6, y(value) + 4, str(value), "dim small", "end")
+    figure.text(left - 6, y(peak) + 4, "312", "dim small", "end")
+    figure.text(8, 18, "TFLOP/s at most", "dim small")
+    for value in (1, 6, 2048):
+        figure.text(x(value), bottom + 15, str(value), "dim small", "middle")
+    figure.text(x(ridge), bottom + 15, f"{ridge:.0f}", "dim small", "middle")
+    figure.text((left + right) / 2, bottom + 34, "FLOPs for each byte moved", "dim small", "middle")
+
+    # Prefill: S tokens share the weights, and write as many keys and values as a step of decoding reads.
+    def dot(flops_per_byte, colour):
+        tera = min(peak, flops_per_byte * bandwidth)
+        figure.parts.append(f'<circle cx="{x(flops_per_byte):.2f}" cy="{y(tera):.2f}" r="4.5" class="{colour}"/>')
+        return x(flops_per_byte), y(tera)
+
+    one, many, prefill = dot(intensity(1), "orange"), dot(intensity(32), "orange"), dot(S, "blue")
+    figure.text(one[0] + 10, one[1] + 10, f"1 sequence: {intensity(1) * bandwidth:.1f}", "orange small")
+    figure.text(many[0] + 10, many[1] + 10, f"32 sequences: {intensity(32) * bandwidth:.1f}", "orange small")
+    figure.text(prefill[0] + 14, prefill[1] + 20, "prefill", "blue small", "end")
+    for line, words in enumerate(("decode:", f"below {limit:.0f},", "any batch")):
+        figure.text((left + x(limit)) / 2, top + 18 + 15 * line, words, "orange small", "middle")
+    return figure
+
+
+def figures():
+    return {"triangle": triangle(), "roofline": roofline()}
