@@ -1,15 +1,48 @@
-"""Lesson 00: what a temperature does to the softmax of (2, 4)."""
+"""Lesson 00: the two parts with the numbers worked by hand, and what a temperature does to the softmax of (2, 4)."""
 
 import numpy as np
-from course import softmax
+from course import golden, softmax
 from svg import Figure
+
+LESSON = "00_warm_up"
+
+
+def parts():
+    figure = Figure(
+        "A linear layer makes another row of each token's row; a softmax makes weights of each row of scores", 232
+    )
+    figure.text(12, 22, "A linear layer rewrites each token.", "blue strong")
+    figure.matrix(62, 48, [[1, 2], [3, 4]], 0, (40, 24), rows=("token 0", "token 1"), columns=("in 0", "in 1"))
+    figure.arrow((150, 72), (216, 72))
+    figure.text(182, 65, "x W + b", "dim small", "middle")
+    figure.matrix(224, 48, golden(LESSON, "linear_by_hand", "y"), 1, (40, 24), columns=("out 0", "out 1"))
+
+    figure.arrow((264, 102), (264, 120), (102, 120), (102, 134), dashed=True)
+    figure.text(182, 115, "lesson 01: rows to scores", "dim small", "middle")
+
+    figure.text(12, 150, "A softmax turns scores into shares.", "purple strong")
+    figure.matrix(62, 176, [[1, 0], [2, 4]], 0, (40, 24), rows=("query 0", "query 1"), columns=("key 0", "key 1"))
+    figure.arrow((150, 200), (216, 200))
+    figure.text(182, 193, "softmax", "dim small", "middle")
+    figure.matrix(
+        224, 176, golden(LESSON, "softmax_by_hand", "weights"), 2, (40, 24), 1, "purple", columns=("key 0", "key 1")
+    )
+    for top in (176, 200):
+        figure.text(310, top + 16, "sum 1", "dim small")
+    return figure
+
+
+def temperature():
+    scores = np.array([[2.0, 4.0]])
+    figure = Figure("The softmax of (2, 4) / T for T = 0.5, 1 and 4: the smaller T, the closer to all or nothing", 160)
+    figure.text(12, 20, "softmax of (2, 4) / T", "strong")
+    for i, (temperature, effect) in enumerate(((0.5, "sharp"), (1, "as it is"), (4, "flat"))):
+        left = 42 + 112 * i
+        figure.text(left + 30, 46, f"T = {temperature:g}", "", "middle")
+        figure.bars(left, 122, softmax(scores / temperature)[0], labels=("2", "4"), width=26, gap=8, height=56)
+        figure.text(left + 30, 152, effect, "dim", "middle")
+    return figure
 
 
 def figures():
-    scores = np.array([[2.0, 4.0]])
-    figure = Figure("The softmax of (2, 4) at temperatures 0.5, 1 and 4: the colder, the closer to all or nothing", 126)
-    for i, temperature in enumerate((0.5, 1, 4)):
-        left = 34 + 112 * i
-        figure.text(left + 30, 22, f"T = {temperature:g}", "dim", "middle")
-        figure.bars(left, 100, softmax(scores / temperature)[0], labels=("2", "4"), width=26, gap=8)
-    return {"temperature": figure}
+    return {"parts": parts(), "temperature": temperature()}
