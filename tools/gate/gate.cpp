@@ -108,11 +108,16 @@ void append(Problems& problems, const Problems& more) { problems.insert(problems
 // ------------------------------------------------------------------------------------------- parts of a lesson
 
 void judge_sections(const Lesson& lesson, const std::string& chapter, Problems& problems) {
-  for (const char* section : {"What you will be able to do", "The formula", "Shapes", "Worked by hand", "Predict first",
-                              "Tasks", "Check yourself", "Interview corner", "Next", "Sources"}) {
+  for (const char* section :
+       {"Why", "What you will be able to do", "The formula", "Shapes", "Worked by hand", "Predict first", "Tasks",
+        "The same in PyTorch", "Check yourself", "Interview corner", "Next", "Sources"}) {
     if (!contains(chapter, "\n## " + std::string(section) + "\n")) {
       problems.push_back("the chapter has no section \"## " + std::string(section) + "\"");
     }
+  }
+  if (!std::regex_search(chapter, std::regex(R"(\n!\[[^\]]{20,}\]\(figures/\w+\.svg\)\n)"))) {
+    problems.push_back(
+        "the chapter has no picture: expected a line like ![what one sees, in a sentence](figures/name.svg)");
   }
   if (!contains(chapter, "./learn check " + lesson.number())) {
     problems.push_back("the chapter does not tell the command ./learn check " + lesson.number());

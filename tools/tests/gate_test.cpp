@@ -132,6 +132,7 @@ TEST(Gate, RefusesADeadLink) {
 TEST(Gate, RefusesAChapterWithoutItsSections) {
   const Problems problems = judge_chapter(find_lesson(planted, "91"));
   EXPECT_THAT(problems, Contains(HasSubstr("no section \"## Predict first\"")));
+  EXPECT_THAT(problems, Contains(HasSubstr("has no picture")));
   EXPECT_THAT(problems, Contains(HasSubstr("does not name the task 91.1")));
 }
 
