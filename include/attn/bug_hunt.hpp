@@ -10,7 +10,7 @@
 /// are undefined behaviour.
 namespace attn::bug_hunt {
 
-/// Self-attention with one head: softmax(Q K^T / sqrt(E)) V, where Q, K and V come from X by their own projections.
+/// Self-attention with one head: softmax(Q K^T / sqrt(D)) V, where Q, K and V come from X by their own projections.
 ///
 /// @param X (L x E x B); the projections are E -> E
 /// @return  (L x E x B)

@@ -8,7 +8,7 @@ namespace attn {
 
 /// Self-attention with one head and three projections without bias.
 ///
-///   Attention(Q, K, V) = softmax(Q K^T / sqrt(E)) V
+///   Attention(Q, K, V) = softmax(Q K^T / sqrt(D)) V
 ///
 /// Vaswani et al., Attention Is All You Need (2017), section 3.2.1; with one head, D = E.
 class SelfAttentionV1 {

@@ -9,7 +9,7 @@ namespace attn {
 
 /// Self-attention with one head and one fused projection: one multiplication gives Q, K and V side by side.
 ///
-///   [Q | K | V] = X W + b,   Attention(Q, K, V) = softmax(Q K^T / sqrt(E)) V
+///   [Q | K | V] = X W + b,   Attention(Q, K, V) = softmax(Q K^T / sqrt(D)) V
 class SelfAttentionV2 {
  public:
   Linear proj;  ///< E -> 3E, with bias; columns 0..E-1 give Q, E..2E-1 give K, 2E..3E-1 give V

@@ -10,7 +10,7 @@ namespace attn {
 
 /// Self-attention as a layer of a network: fused projection, mask, dropout on the weights, output projection.
 ///
-///   [Q | K | V] = X W + b,   output = (dropout(softmax(mask(Q K^T / sqrt(E)))) V) W_o + b_o
+///   [Q | K | V] = X W + b,   output = (dropout(softmax(mask(Q K^T / sqrt(D)))) V) W_o + b_o
 ///
 /// Dropout acts on the weights, as in BERT (Devlin et al. 2018) and in PyTorch's nn.MultiheadAttention.
 class SelfAttentionV3 {

@@ -7,14 +7,14 @@
 namespace attn {
 
 SelfAttentionV1::SelfAttentionV1(arma::uword dim) : query_proj(1, 1), key_proj(1, 1), value_proj(1, 1) {
-  // TODO(01.1): put the right sizes above in place of the 1s. The three projections have no bias, and dim must be at
+  // TODO(01.1): put the right sizes above instead of the 1s. The three projections have no bias, and dim must be at
   // least 1 (require_positive in attn/shape.hpp).
   todo("01.1");
 }
 
 // X (L x E x B) -> (L x E x B)
 arma::cube SelfAttentionV1::forward(const arma::cube& X) {
-  // TODO(01.2): reject an X of the wrong shape. Then project X to Q, K and V, compute softmax(Q K^T / sqrt(E)) V for
+  // TODO(01.2): reject an X of the wrong shape. Then project X to Q, K and V, compute softmax(Q K^T / sqrt(D)) V for
   // every slice, and keep the weights (L x L x B) in attention_weights_.
   todo("01.2");
 }

@@ -14,7 +14,7 @@ namespace attn {
 
 FusedMultiHeadAttention::FusedMultiHeadAttention(arma::uword embed_dim, arma::uword num_heads, double dropout_p)
     : qkv_proj(1, 1), output_proj(1, 1), dropout(0), num_heads_(1) {
-  // TODO(08.1): put the right values above in place of the 1s and the 0. One projection makes Q, K and V of all heads;
+  // TODO(08.1): put the right values above instead of the 1s and the 0. One projection makes Q, K and V of all heads;
   // embed_dim must be a multiple of num_heads (require_multiple in attn/shape.hpp).
   todo("08.1");
 }

@@ -10,7 +10,7 @@
 
 namespace attn {
 
-/// softmax(mask(Q K^T / sqrt(E))), dropout, times V, output projection.
+/// softmax(mask(Q K^T / sqrt(D))), dropout, times V, output projection.
 class SelfAttentionInterview {
  public:
   Linear query_proj;

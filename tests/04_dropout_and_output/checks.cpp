@@ -291,7 +291,7 @@ TEST(Dropout, MakesEachNumberZeroOrDividesItByOneMinusP) {
   ASSERT_THAT(result, HasShape({{"rows", 40}, {"cols", 30}, {"slices", 20}}));
   const Mask dropped = result == 0;
   const arma::cube wanted = Dropout::apply(x, dropped == 0, 0.2);
-  EXPECT_THAT(result, IsNear(wanted)) << note("wanted is 0 where you gave 0, and x / (1 - p) elsewhere");
+  EXPECT_THAT(result, IsNear(wanted)) << note("expected: 0 where you gave 0, and x / (1 - p) elsewhere");
   EXPECT_HOLDS(plausible(ones_in(dropped), x.n_elem, 0.2),
                share_text(ones_in(dropped), x.n_elem) + " became 0, want p = 0.2 of them");
 }
@@ -331,7 +331,7 @@ TEST(Dropout, DrawsOneMaskForOneCall) {
   arma::arma_rng::set_seed(14);
   for (const Mask& keep : {first, second}) {
     EXPECT_THAT(dropout(x), IsNear(arma::conv_to<arma::cube>::from(2 * keep)))
-        << note("wanted is what the mask gives that draw() gives after the same seed: one mask per call");
+        << note("expected: what the mask gives that draw() gives after the same seed: one mask per call");
   }
 }
 

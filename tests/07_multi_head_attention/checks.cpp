@@ -200,7 +200,7 @@ TEST(MultiHeadAttention, GivesEachHeadItsOwnColumns) {
         naive_attention(columns(attention.query_proj), columns(attention.key_proj), columns(attention.value_proj));
     EXPECT_THAT(arma::cube(output.cols(4 * h, 4 * h + 3)), IsNear(alone, {"L", "D", "B"}))
         << note("this is head " + std::to_string(h) + ", columns " + std::to_string(4 * h) + " to " +
-                std::to_string(4 * h + 3) + ": wanted is a single-head attention on these columns of Q, K and V");
+                std::to_string(4 * h + 3) + ": expected: a single-head attention on these columns of Q, K and V");
   }
 }
 
@@ -251,7 +251,7 @@ TEST(MultiHeadAttention, IgnoresPadding) {
     EXPECT_THAT(arma::cube(arma::cube(padded.slices(b, b)).rows(0, last)),
                 IsNear(attention.forward(cut.rows(0, last)), output_axes))
         << note("sequence " + std::to_string(b) + " has " + std::to_string(lengths(b)) +
-                " tokens that are not padding; wanted is what they give with the padding cut off");
+                " tokens that are not padding; expected: what they give with the padding cut off");
   }
 }
 
@@ -303,7 +303,7 @@ TEST(MultiHeadAttention, MixesTheValuesWithTheWeightsThatItKeeps) {
   const arma::cube merged = naive_merge_heads(naive_mix(attention.attention_weights(), V), 3);
   const Linear& last = attention.output_proj;
   EXPECT_THAT(output, IsNear(naive_linear(merged, last.weight, last.bias), output_axes))
-      << note("wanted is what attention_weights() makes of the values: the weights after dropout, drawn once");
+      << note("expected: what attention_weights() makes of the values: the weights after dropout, drawn once");
 }
 
 TEST(MultiHeadAttention, EqualsPyTorchWithDropout) {

@@ -417,7 +417,7 @@ TEST(JoinColumns, MakesSmallLinearsForEachHeadOneProjection) {
   }
   const Linear& output_proj = attention.output_proj;
   const std::string about =
-      note("wanted is what the 9 small layers give, each head computed alone (needs forward too)");
+      note("expected: what the 9 small layers give, each head computed alone (needs forward too)");
   EXPECT_THAT(attention.forward(X),
               IsNear(naive_linear(context, output_proj.weight, output_proj.bias), {"L", "E", "B"}))
       << about;
@@ -500,7 +500,7 @@ TEST(Fuse, WorksForOtherSizesAndUnderMasks) {
     EXPECT_HOLDS(fused.attention_weights().is_empty(), "attention_weights() is not empty before the first forward");
     const arma::cube X(n.L, n.E, n.B, arma::fill::randn);
     const Mask mask = causal_mask(n.L, n.L);
-    const std::string about = note("wanted is what the separate layer of lesson 07 gives");
+    const std::string about = note("expected: what the separate layer of lesson 07 gives");
     EXPECT_THAT(fused.forward(X), IsNear(separate.forward(X), {"L", "E", "B"})) << about;
     EXPECT_THAT(fused.forward(X, mask), IsNear(separate.forward(X, mask), {"L", "E", "B"})) << about;
     EXPECT_THAT(fused.attention_weights(), IsNear(separate.attention_weights(), {"L", "L", "H·B"})) << about;
@@ -582,7 +582,7 @@ TEST(Compose, MakesTheArticlesStackedSmallLinearsOneLayer) {
   FusedMultiHeadAttention attention(E, H, 0);
   attention.qkv_proj = join_columns(parts);
   attention.output_proj = golden.linear("output_proj");
-  const std::string about = note("wanted is what 3 layers E -> E and 24 small ones on top of them give in PyTorch");
+  const std::string about = note("expected: what 3 layers E -> E and 24 small ones on top of them give in PyTorch");
   EXPECT_THAT(attention.forward(golden.cube("X")), Matches(golden.expected("output"))) << about;
   EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights"))) << about;
 }

@@ -710,7 +710,7 @@ TEST(SentenceAttention, IgnoresPadding) {
     ASSERT_THAT(output, HasShape({{"L", max_length}, {"E", 6}, {"B", 2}}));
     EXPECT_THAT(arma::cube(output.rows(0, 4)), IsNear(wanted, {"L", "E", "B"}))
         << note("two sentences of five words, padded to " + std::to_string(max_length) +
-                "; wanted is what they give "
+                "; expected: what they give "
                 "without padding");
   }
 }

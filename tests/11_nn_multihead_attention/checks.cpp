@@ -623,7 +623,7 @@ TEST(NnMultiheadAttention, AppliesMasksWhenWeightsAreNotNeeded) {
   };
   const bool forgotten = same_as(output({}, false)) && !same_as(with_weights);
   EXPECT_THAT(without_weights, IsNear(with_weights, output_axes))
-      << note("need_weights is false, and there are masks; what is wanted is the output with need_weights = true")
+      << note("need_weights is false, and there are masks; expected is the output with need_weights = true")
       << (forgotten ? likely_mistake("masks_need_weights") : "");
 }
 
@@ -711,7 +711,7 @@ TEST(NnMultiheadAttention, ReturnsTheWeightsThatMixedTheValues) {
   const arma::cube context = naive_merge_heads(naive_mix(result.weights, V), 3);
   EXPECT_THAT(result.output,
               IsNear(naive_linear(context, layer.output_proj.weight, layer.output_proj.bias), output_axes))
-      << note("in training: what is wanted is made from the weights that were returned; is dropout called once?");
+      << note("in training: expected is made from the weights that were returned; is dropout called once?");
 }
 
 TEST(NnMultiheadAttention, DropsAsManyWeightsWhenTheyAreNotNeeded) {

@@ -409,7 +409,7 @@ TEST(SlidingWindowAttention, IsAttentionUnderItsMask) {
     EXPECT_THAT(
         sliding_window_attention(Q, K, V, n.window, n.sinks),
         IsNear(scaled_dot_product_attention(Q, K, V, sliding_window_mask(n.L, n.S, n.window, n.sinks)), output_axes))
-        << note("wanted is scaled_dot_product_attention with your mask. " + sizes_text(n));
+        << note("expected: scaled_dot_product_attention with your mask. " + sizes_text(n));
   }
 }
 

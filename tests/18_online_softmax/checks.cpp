@@ -417,7 +417,7 @@ TEST(Merge, IsCommutative) {
   const arma::mat Q = 2 * normal(4, 3);
   const PartialAttention a = naive_partial(Q, normal(6, 3), normal(6, 5));
   const PartialAttention b = naive_partial(Q, normal(2, 3), normal(2, 5));
-  expect_part(merge(b, a), merge(a, b), note("this is merge(b, a), and wanted is what merge(a, b) gave"));
+  expect_part(merge(b, a), merge(a, b), note("this is merge(b, a), and expected is what merge(a, b) gave"));
 }
 
 TEST(Merge, IsAssociative) {
@@ -426,7 +426,7 @@ TEST(Merge, IsAssociative) {
   const PartialAttention b = naive_partial(Q, 5 * normal(2, 3), normal(2, 5));
   const PartialAttention c = naive_partial(Q, normal(7, 3), normal(7, 5), random_mask(4, 7, 1));
   expect_part(merge(a, merge(b, c)), merge(merge(a, b), c),
-              note("this is merge(a, merge(b, c)), and wanted is what merge(merge(a, b), c) gave"));
+              note("this is merge(a, merge(b, c)), and expected: what merge(merge(a, b), c) gave"));
 }
 
 TEST(Merge, ChangesNothingWhereNothingWasSeen) {

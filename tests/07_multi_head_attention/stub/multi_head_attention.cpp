@@ -12,7 +12,7 @@ namespace attn {
 
 MultiHeadAttention::MultiHeadAttention(arma::uword embed_dim, arma::uword num_heads, double dropout_p)
     : query_proj(1, 1), key_proj(1, 1), value_proj(1, 1), output_proj(1, 1), dropout(0), num_heads_(0) {
-  // TODO(07.1): put the right sizes above in place of the 1s and 0s: four projections E -> E with bias, the dropout,
+  // TODO(07.1): put the right sizes above instead of the 1s and 0s: four projections E -> E with bias, the dropout,
   // and the number of heads. num_heads must divide embed_dim, and neither may be 0 (require_multiple in
   // attn/shape.hpp).
   todo("07.1");

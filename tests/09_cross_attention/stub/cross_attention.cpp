@@ -12,7 +12,7 @@ namespace attn {
 
 CrossAttention::CrossAttention(arma::uword embed_dim, arma::uword num_heads, double dropout_p)
     : query_proj(1, 1), key_proj(1, 1), value_proj(1, 1), output_proj(1, 1), dropout(0), num_heads_(1) {
-  // TODO(09.1): put the right sizes above in place of the 0 and the 1s: four projections E -> E with bias, the dropout,
+  // TODO(09.1): put the right sizes above instead of the 0 and the 1s: four projections E -> E with bias, the dropout,
   // and the number of heads. num_heads must divide embed_dim (require_multiple in attn/shape.hpp).
   todo("09.1");
 }

@@ -10,7 +10,7 @@ namespace attn::nn {
 MultiheadAttention::MultiheadAttention(arma::uword embed_dim, arma::uword num_heads, double dropout_p, bool bias,
                                        arma::uword kdim, arma::uword vdim)
     : query_proj(1, 1), key_proj(1, 1), value_proj(1, 1), output_proj(1, 1), dropout(0), num_heads_(num_heads) {
-  // TODO(11.1): put the right sizes, and whether there is a bias, above in place of the 1s; and dropout_p in place of
+  // TODO(11.1): put the right sizes, and whether there is a bias, above instead of the 1s; and dropout_p instead of
   // the 0. Keys are kdim wide and values vdim; 0 stands for embed_dim. All four projections give embed_dim features.
   // require_multiple in attn/shape.hpp checks that num_heads divides embed_dim.
   todo("11.1");

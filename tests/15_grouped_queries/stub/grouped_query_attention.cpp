@@ -12,7 +12,7 @@ namespace attn {
 
 GroupedQueryAttention::GroupedQueryAttention(arma::uword embed_dim, arma::uword num_heads, arma::uword num_kv_heads)
     : query_proj(1, 1), key_proj(1, 1), value_proj(1, 1), output_proj(1, 1), num_heads_(1), num_kv_heads_(1) {
-  // TODO(15.1): put the right sizes above in place of the 1s. Keys and values are only as wide as num_kv_heads heads.
+  // TODO(15.1): put the right sizes above instead of the 1s. Keys and values are only as wide as num_kv_heads heads.
   // num_heads must divide embed_dim, and num_kv_heads must divide num_heads (require_multiple in attn/shape.hpp).
   todo("15.1");
 }
