@@ -1,0 +1,60 @@
+"""Lesson 11: PyTorch's packed parameters taken apart, and what the mean of two heads hides."""
+
+from course import golden
+from svg import Figure
+
+LESSON = "11_nn_multihead_attention"
+PARTS = (("q", "blue"), ("k", "orange"), ("v", "green"))
+
+
+def packed():
+    weight, bias = (golden(LESSON, "by_hand", name) for name in ("in_proj_weight", "in_proj_bias"))
+    E, cell = weight.shape[1], (32, 22)
+    band = E * cell[1]
+
+    figure = Figure("in_proj_weight is three blocks of E rows; each, transposed, is one of W_q, W_k and W_v", 262)
+    figure.text(124, 22, "in_proj_weight", "strong", "middle")
+    figure.text(124, 37, "3E x E, (out x in)", "dim small", "middle")
+    figure.text(290, 22, "here", "strong", "middle")
+    figure.text(290, 37, "E x E, (in x out)", "dim small", "middle")
+    for part, (name, colour) in enumerate(PARTS):
+        top = 46 + part * band
+        block = weight[part * E : (part + 1) * E]
+        figure.rect(92, top, E * cell[0], band, colour, 0.14, colour, 0)
+        figure.matrix(92, top, block, 0, cell)
+        figure.text(84, top + band / 2 + 4, f"rows {part * E}, {part * E + 1}", f"{colour} small", "end")
+        figure.arrow((162, top + band / 2), (246, top + band / 2), colour=colour)
+        figure.text(204, top + band / 2 - 5, "transpose", "dim small", "middle")
+        figure.rect(252, top + 3, E * cell[0], band - 6, colour, 0.14, colour, 0)
+        figure.matrix(252, top + 3, block.T, 0, (cell[0], cell[1] - 3))
+        figure.text(324, top + band / 2 + 4, f"W_{name}", f"{colour} strong")
+
+    top = 206
+    figure.text(84, top + 15, "in_proj_bias", "strong small", "end")
+    for part, (name, colour) in enumerate(PARTS):
+        left = 92 + part * (E * cell[0] + 6)
+        figure.rect(left, top, E * cell[0], cell[1], colour, 0.14, colour, 0)
+        figure.matrix(left, top, [bias[part * E : (part + 1) * E]], 0, cell)
+        figure.text(left + cell[0], top + 38, f"b_{name}", f"{colour} strong", "middle")
+    figure.text(310, top + 15, "3E", "dim small")
+    return figure
+
+
+def mean():
+    heads = golden(LESSON, "by_hand", "head_weights")
+    figure = Figure("Two heads that look at different keys, and their mean, which looks at both", 128)
+    queries = ("query 0", "query 1")
+    for left, weights, title in (
+        (66, heads[0], "head 0"),
+        (168, heads[1], "head 1"),
+        (270, heads.mean(axis=0), "mean"),
+    ):
+        figure.text(left + 40, 20, title, "strong", "middle")
+        figure.matrix(left, 44, weights, 3, (40, 26), 1, "purple", queries, ("key 0", "key 1"))
+        queries = ()
+    figure.text(12, 118, "Query 0: head 0 looks at key 1, head 1 at key 0.", "dim small")
+    return figure
+
+
+def figures():
+    return {"packed": packed(), "mean": mean()}
