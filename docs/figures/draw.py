@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Draws the pictures of the chapters, from golden numbers or from the formulas that give them.
+"""Draws the pictures of the chapters, from golden numbers or from the formulas that give them, and the README's.
 
-    draw.py              writes lessons/NN_name/figures/*.svg
+    draw.py              writes lessons/NN_name/figures/*.svg and docs/attention.svg
     draw.py --check      draws them again and compares with the files; exit code 1 when they differ
 
-Each lesson has a module docs/figures/NN_name.py with one function, figures(), that returns {name: Figure}. svg.py holds
-what a figure is made of; golden(lesson) gives what PyTorch computed.
+Each lesson has a module docs/figures/NN_name.py with one function, figures(), that returns {name: Figure}; attention.py
+is the README's. svg.py holds what a figure is made of; course.py gives what PyTorch computed.
 
 Needs NumPy (Debian: python3-numpy).
 """
@@ -23,12 +23,13 @@ def drawn():
     """{file: text} of every picture."""
     sys.path.insert(0, str(FOLDER))
     pictures = {}
-    for path in sorted(FOLDER.glob("[0-9][0-9]_*.py")):
+    for path in sorted([*FOLDER.glob("[0-9][0-9]_*.py"), FOLDER / "attention.py"]):
         spec = importlib.util.spec_from_file_location("figures_" + path.stem, path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
+        folder = LESSONS / path.stem / "figures" if path.stem[0].isdigit() else FOLDER.parent
         for name, figure in module.figures().items():
-            pictures[LESSONS / path.stem / "figures" / f"{name}.svg"] = figure.svg()
+            pictures[folder / f"{name}.svg"] = figure.svg()
     return pictures
 
 
