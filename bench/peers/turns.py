@@ -1,4 +1,4 @@
-"""What peers.py and plot.py share: peers as processes that answer commands (ours.cpp lists them), and taking turns."""
+"""What peers.py needs: peers as processes that answer commands (ours.cpp lists them), and taking turns."""
 
 import array
 import os
