@@ -37,7 +37,10 @@ export default {
   title: "attention-by-hand",
   description: "Learn attention by writing it, in C++",
   lang: "en",
-  head: [["link", { rel: "icon", href: "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><text y='26' font-size='28'>√</text></svg>" }]],
+  head: [
+    ["link", { rel: "icon", href: "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><text y='26' font-size='28'>√</text></svg>" }],
+    ["style", {}, ".vp-doc [class*=language-] code{font-size:12.5px}.VPDoc .content-container.content-container{max-width:860px}"], // worked examples are wide
+  ],
   base: process.env.SITE_BASE ?? "/",
   srcDir: "..",
   outDir: "../build/site/pages",
