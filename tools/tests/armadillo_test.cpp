@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <armadillo>
+#include <sstream>
+#include <stdexcept>
 
 namespace {
 
@@ -80,6 +82,28 @@ TEST(Armadillo, TakesOtherElementTypes) {
   EXPECT_EQ(trace_of_square(arma::imat(3, 4, arma::fill::ones)), 12);
   EXPECT_EQ(trace_of_square(arma::cx_mat(3, 4, arma::fill::ones)), std::complex<double>(12.0));
   EXPECT_EQ(arma::accu(arma::fcube(3, 4, 2, arma::fill::ones)), 24.0F);
+}
+
+/// docs/from_pytorch.md
+TEST(Armadillo, DoesWhatTheDictionaryFromPyTorchSays) {
+  const arma::mat A = {{1, 2}, {3, 5}, {4, 1}};
+  const arma::vec v = {1, 2, 3};
+  std::ostringstream size;
+  size << arma::size(arma::cube(4, 3, 2));
+  EXPECT_EQ(size.str(), "4x3x2");
+  EXPECT_EQ(A.rows(0, 1).eval().n_rows, 2U);
+  EXPECT_EQ(A.head_rows(0).eval().n_rows, 0U);
+  EXPECT_EQ(arma::accu(arma::abs(A.tail_rows(1) - A.row(2))), 0.0);
+  EXPECT_EQ(arma::accu(arma::mat(2, 3)), 0.0);
+  EXPECT_EQ(arma::accu(arma::mat(2, 3, arma::fill::value(1.5))), 9.0);
+  EXPECT_EQ(arma::accu(A % A), arma::accu(arma::square(A)));
+  EXPECT_EQ((A.each_row() + arma::rowvec{10, 20}).eval()(2, 1), 21.0);
+  EXPECT_EQ((A.each_col() - arma::max(A, 1)).eval()(2, 1), -3.0);
+  EXPECT_EQ(arma::size(arma::sum(A, 0)), arma::size(1, 2));
+  EXPECT_EQ(arma::size(arma::sum(A, 1)), arma::size(3, 1));
+  EXPECT_EQ(arma::join_rows(A, A, A).eval().n_cols, 6U);
+  EXPECT_THROW((A - v).eval(), std::logic_error) << "nothing is broadcast";
+  EXPECT_FALSE(A.has_nan() || A.has_inf());
 }
 
 TEST(Armadillo, SolvesAndDecomposes) {
