@@ -7,8 +7,8 @@
 
 namespace attn {
 
-/// Causal multi-head self-attention that reads a prompt at once, and then takes one token at a time (Shazeer 2019,
-/// section 2.4; Pope et al. 2022, section 2). It computes what MultiHeadAttention without dropout computes with a
+/// Causal multi-head self-attention that reads a prompt at once, and then takes one token at a time, or several (Shazeer
+/// 2019, section 2.4; Pope et al. 2022, section 2). It computes what MultiHeadAttention without dropout computes with a
 /// causal mask, and projects every token once.
 class CachedAttention {
  public:
@@ -38,6 +38,19 @@ class CachedAttention {
   /// @return  (1 x E x B)
   /// @throws std::invalid_argument naming x, its shape and what was expected. The cache is then as it was before.
   arma::cube decode(const arma::cube& x);
+
+  /// Takes any number of new tokens of each sequence: a prompt in chunks (Agrawal et al. 2023), the next turn of a
+  /// chat, a draft to verify (Leviathan et al. 2023). Row i of sequence b attends to all tokens of the sequence so far,
+  /// and to the new ones 0 to i. Without a call before it, B sequences begin. On an empty cache it is prefill; with one
+  /// token of each sequence, decode.
+  ///
+  /// @param X       (L x E x B), B as before, padded at the end with finite numbers
+  /// @param lengths how many rows are new tokens of each sequence, B numbers from 0 to L; empty: all L rows. A sequence
+  ///                without new tokens keeps its part of the cache as it is
+  /// @return        (L x E x B); rows after a sequence's length mean nothing
+  /// @throws std::invalid_argument naming X or lengths, what it was and what was expected. The cache is then as it was
+  ///         before.
+  arma::cube extend(const arma::cube& X, const arma::uvec& lengths = {});
 
   const KVCache& cache() const { return cache_; }
   arma::uword num_heads() const { return cache_.num_heads(); }

@@ -29,4 +29,11 @@ arma::cube CachedAttention::decode(const arma::cube& x) {
   todo("16.6");
 }
 
+// X (L x E x B), lengths (B) or empty -> (L x E x B)
+arma::cube CachedAttention::extend(const arma::cube& X, const arma::uvec& lengths) {
+  // TODO(16.8): reject an X of the wrong shape. Append the new keys and values, without the padding. Then row i of each
+  // sequence attends to what was in the cache before, and to the new tokens up to its own.
+  todo("16.8");
+}
+
 }  // namespace attn

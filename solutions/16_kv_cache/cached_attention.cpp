@@ -40,4 +40,22 @@ arma::cube CachedAttention::decode(const arma::cube& x) {
   return output_proj(merge_heads(std::move(context), num_heads()));
 }
 
+arma::cube CachedAttention::extend(const arma::cube& X, const arma::uvec& lengths) {
+  require_shape("X", X, {{"L"}, {"E", query_proj.weight.n_rows}, {"B", cache_.batch_size()}});
+  arma::uvec old_lengths = cache_.lengths();
+  old_lengths.resize(X.n_slices);  // without a call before this one: zeros
+  cache_.append(split_heads(key_proj(X), num_heads()), split_heads(value_proj(X), num_heads()), lengths);
+  const arma::uword S = cache_.capacity();
+  if (S == 0) return arma::cube(arma::size(X), arma::fill::zeros);  // no sequence has a token yet
+
+  Mask mask(X.n_rows, S, X.n_slices);  // (L x S x B)
+  for (arma::uword i = 0; i < X.n_rows; ++i) {
+    // As in decode, when its own key is the last one. A row of padding sees all tokens of its sequence.
+    mask.row(i) = padding_mask(arma::min(old_lengths + i + 1, cache_.lengths()), 1, S);
+  }
+  const arma::cube queries = split_heads(query_proj(X), num_heads());                                // (L x D x H·B)
+  arma::cube context = scaled_dot_product_attention(queries, cache_.keys(), cache_.values(), mask);  // (L x D x H·B)
+  return output_proj(merge_heads(std::move(context), num_heads()));
+}
+
 }  // namespace attn

@@ -145,6 +145,90 @@ void expect_causal_forward(CachedAttention& attention, const arma::cube& prompt,
   }
 }
 
+/// New tokens, as a call of extend takes them: X (L x E x B), and how many of its rows are tokens of each sequence.
+struct Chunk {
+  arma::cube X;
+  arma::uvec lengths;
+};
+
+/// The tokens of sequence b in all chunks, one after the other (T x E x 1). Not their padding.
+arma::cube sequence_of(const std::vector<Chunk>& chunks, uword b) {
+  arma::mat tokens(0, chunks.front().X.n_cols);
+  for (const Chunk& chunk : chunks) {
+    if (chunk.lengths(b) > 0) tokens = arma::join_cols(tokens, chunk.X.slice(b).head_rows(chunk.lengths(b)));
+  }
+  return as_cube(tokens);
+}
+
+/// The rows that are tokens; the rows after them may hold anything, and become zeros.
+arma::cube tokens_only(arma::cube extended, const arma::uvec& lengths) {
+  if (extended.n_slices != lengths.n_elem || extended.n_rows < lengths.max()) return extended;
+  for (uword b = 0; b < extended.n_slices; ++b) {
+    for (uword i = lengths(b); i < extended.n_rows; ++i) extended.slice(b).row(i).zeros();
+  }
+  return extended;
+}
+
+/// Compares extend, chunk after chunk, with the causal forward of each whole sequence.
+void expect_causal_forward_of_chunks(CachedAttention& attention, const std::vector<Chunk>& chunks) {
+  std::vector<Chunk> extended;
+  for (const Chunk& chunk : chunks) {
+    const arma::cube Y = attention.extend(chunk.X, chunk.lengths);
+    ASSERT_THAT(Y, HasShape({{"L", chunk.X.n_rows}, {"E", chunk.X.n_cols}, {"B", chunk.X.n_slices}}));
+    extended.push_back({Y, chunk.lengths});
+  }
+  for (uword b = 0; b < chunks.front().X.n_slices; ++b) {
+    const arma::cube whole = sequence_of(chunks, b);
+    if (whole.n_rows == 0) continue;
+    arma::uvec lengths(chunks.size());
+    for (uword n = 0; n < chunks.size(); ++n) lengths(n) = chunks[n].lengths(b);
+    EXPECT_THAT(sequence_of(extended, b), IsNear(naive_causal(attention, whole), decode_axes))
+        << note("this is sequence " + std::to_string(b) + ", in chunks of " + list(lengths) + " tokens");
+  }
+}
+
+/// Compares what the new tokens x (L x E x B) gave, y, with attention to what was in the cache before and to themselves.
+/// key_proj and value_proj are others than those that made what is in the cache.
+void expect_old_keys_and_values_used(const CachedAttention& attention, const KVCache& before, const arma::cube& x,
+                                     const arma::cube& y, const std::string& call) {
+  const uword L = x.n_rows, H = before.num_heads(), D = x.n_cols / H;
+  for (uword b = 0; b < x.n_slices; ++b) {
+    const arma::cube xb = tokens_of(x, b);
+    const uword old = before.length(b);
+    const auto heads = [&](const Linear& proj) {
+      return naive_split_heads(naive_linear(xb, proj.weight, proj.bias), H);
+    };
+    const auto with_new = [&](const arma::cube& kept, const Linear& proj) {
+      arma::cube all(old + L, D, H);
+      all.rows(0, old - 1) = kept.subcube(0, 0, H * b, old - 1, D - 1, H * b + H - 1);
+      all.rows(old, old + L - 1) = heads(proj);
+      return all;
+    };
+    Mask mask(L, old + L, 1, arma::fill::zeros);
+    for (uword i = 0; i < L; ++i) mask.slice(0).row(i).head(old + i + 1).ones();
+    const arma::cube context = naive_attention(heads(attention.query_proj), with_new(before.keys(), attention.key_proj),
+                                               with_new(before.values(), attention.value_proj), mask);
+    EXPECT_THAT(tokens_of(y, b), IsNear(naive_linear(naive_merge_heads(context, H), attention.output_proj.weight,
+                                                     attention.output_proj.bias),
+                                        decode_axes))
+        << note("key_proj and value_proj were replaced before " + call +
+                ": only new tokens may be projected by them, the old keys and values come from the cache");
+  }
+}
+
+/// The layer of the example worked by hand.
+CachedAttention layer_by_hand() {
+  CachedAttention attention(2, 1);
+  attention.query_proj.weight = {{1, 1}, {0, 1}};
+  attention.key_proj.weight = {{1, 0}, {1, 1}};
+  attention.value_proj.weight = {{2, 0}, {0, 1}};
+  attention.output_proj.weight = {{1, 1}, {0, 1}};
+  for (Linear* proj : {&attention.query_proj, &attention.key_proj, &attention.value_proj, &attention.output_proj}) {
+    proj->bias = {0, 0};
+  }
+  return attention;
+}
+
 /// What Armadillo throws out of a first append, and what that may mean; empty when it throws nothing.
 std::string first_append_error(KVCache& cache, const arma::cube& K) {
   try {
@@ -555,14 +639,7 @@ TEST(CachedAttention, DecodeGivesOneRowForEachNewToken) {
 
 TEST(CachedAttention, GivesTheExampleWorkedByHand) {
   const GoldenCase golden = load_golden("by_hand");
-  CachedAttention attention(2, 1);
-  attention.query_proj.weight = {{1, 1}, {0, 1}};
-  attention.key_proj.weight = {{1, 0}, {1, 1}};
-  attention.value_proj.weight = {{2, 0}, {0, 1}};
-  attention.output_proj.weight = {{1, 1}, {0, 1}};
-  for (Linear* proj : {&attention.query_proj, &attention.key_proj, &attention.value_proj, &attention.output_proj}) {
-    proj->bias = {0, 0};
-  }
+  CachedAttention attention = layer_by_hand();
   arma::cube prompt(3, 2, 1), token(1, 2, 1);
   prompt.slice(0) = {{1, 0}, {0, 1}, {1, -1}};
   token.slice(0) = {{0, 2}};
@@ -733,27 +810,7 @@ TEST(CachedAttention, UsesTheKeysAndValuesThatItKept) {
   attention.key_proj = Linear(8, 8);
   attention.value_proj = Linear(8, 8);
   const arma::cube decoded = attention.decode(x);
-  for (uword b = 0; b < 3; ++b) {
-    const arma::cube xb = tokens_of(x, b);
-    const uword old = before.length(b);
-    const auto heads = [&](const Linear& proj) {
-      return naive_split_heads(naive_linear(xb, proj.weight, proj.bias), 4);
-    };
-    const auto with_new = [&](const arma::cube& kept, const Linear& proj) {
-      arma::cube all(old + 1, 2, 4);
-      all.rows(0, old - 1) = kept.subcube(0, 0, 4 * b, old - 1, 1, 4 * b + 3);
-      all.rows(old, old) = heads(proj);
-      return all;
-    };
-    const arma::cube context = naive_attention(heads(attention.query_proj), with_new(before.keys(), attention.key_proj),
-                                               with_new(before.values(), attention.value_proj));
-    EXPECT_THAT(tokens_of(decoded, b), IsNear(naive_linear(naive_merge_heads(context, 4), attention.output_proj.weight,
-                                                           attention.output_proj.bias),
-                                              decode_axes))
-        << note(
-               "key_proj and value_proj were replaced before decode: only the new token may be projected by them, the "
-               "old keys and values come from the cache");
-  }
+  expect_old_keys_and_values_used(attention, before, x, decoded, "decode");
 }
 
 TEST(CachedAttention, DecodesWithoutAMatrixOfAllTokens) {
@@ -1021,6 +1078,307 @@ TEST(DecodeCost, RejectsSizesOfZero) {
     EXPECT_PRED_FORMAT1(rejects, [&] { decode_bytes(sizes); }) << about;
     EXPECT_PRED_FORMAT1(rejects, [&] { arithmetic_intensity(sizes); }) << about;
   }
+}
+
+// -------------------------------------------------------------------------------------------------------- extend, 16.8
+
+TEST(CachedAttention, ExtendGivesOneRowForEachNewToken) {
+  CachedAttention attention(6, 3);
+  attention.prefill(normal(5, 6, 2));
+  EXPECT_THAT(attention.extend(normal(4, 6, 2)), HasShape({{"L", 4}, {"E", 6}, {"B", 2}}));
+  expect_lengths(attention.cache(), {9, 9}, note("the prompt has five tokens, and four came after it"));
+}
+
+TEST(CachedAttention, ExtendAddsTheNewTokensOfEachSequence) {
+  KVCache cache(3);
+  cache.append(normal(5, 2, 6), normal(5, 2, 6), {2, 4});
+  cache.append(normal(3, 2, 6), normal(3, 2, 6), {3, 2});
+  CachedAttention attention(6, 3);
+  attention.prefill(normal(5, 6, 2), {2, 4});
+  const bool all_is_well_before = list(cache.lengths()) == "5, 6" && list(attention.cache().lengths()) == "2, 4";
+  attention.extend(normal(3, 6, 2), {3, 2});
+  const std::string lengths = list(attention.cache().lengths());
+  const std::string likely = !all_is_well_before ? ""
+                             : lengths == "5, 7" ? likely_mistake("extend_padding_appended")
+                             : lengths == "3, 2" ? likely_mistake("extend_begins_again")
+                             : lengths == "2, 4" ? likely_mistake("extend_appends_nothing")
+                             : lengths == "8, 8" ? likely_mistake("extend_appends_twice")
+                                                 : "";
+  EXPECT_HOLDS(lengths == "5, 6", "lengths() holds " + lengths + ", want 5, 6")
+      << note("prompts of 2 and 4 tokens, and then 3 and 2 new ones in a chunk of 3 rows") << likely;
+}
+
+TEST(CachedAttention, ExtendGivesTheExampleWorkedByHand) {
+  const GoldenCase golden = load_golden("by_hand");
+  CachedAttention attention = layer_by_hand();
+  arma::cube prompt(4, 2, 1), chunk(2, 2, 1);
+  prompt.slice(0) = {{1, 0}, {0, 1}, {1, -1}, {0, 2}};
+  chunk.slice(0) = {{1, 1}, {0, 1}};
+  attention.prefill(prompt);
+  EXPECT_THAT(attention.extend(chunk), Matches(golden.expected("extended")));
+}
+
+TEST(CachedAttention, ExtendBlocksTheFuture) {
+  CachedAttention attention(8, 4);
+  attention.prefill(normal(5, 8, 3), {2, 5, 3});
+  CachedAttention copy = attention;
+  const arma::cube X = normal(6, 8, 3);
+  arma::cube other = X;
+  other.rows(4, 5) = normal(2, 8, 3);
+  const arma::cube wanted = first_rows(attention.extend(X), 4);
+  EXPECT_THAT(first_rows(copy.extend(other), 4), IsNear(wanted, prefill_axes))
+      << note("these are rows 0 to 3 of six; rows 4 and 5 hold other tokens, and come later");
+}
+
+TEST(CachedAttention, ExtendLeavesASequenceWithoutNewTokens) {
+  CachedAttention attention(8, 4);
+  attention.prefill(normal(5, 8, 3), {2, 5, 3});
+  CachedAttention copy = attention;
+  attention.extend(normal(4, 8, 3), {4, 0, 1});
+  expect_lengths(attention.cache(), {6, 5, 4}, note("sequence 1 got no new token"));
+  const auto kept = [](const arma::cube& all) { return arma::cube(first_rows(all, 5).slices(4, 7)); };
+  EXPECT_THAT(kept(attention.cache().keys()), IsNear(kept(copy.cache().keys()), cache_axes, 0))
+      << note("these are the keys of sequence 1, which got no new token");
+  EXPECT_THAT(kept(attention.cache().values()), IsNear(kept(copy.cache().values()), cache_axes, 0))
+      << note("these are the values of sequence 1, which got no new token");
+  EXPECT_HOLDS(is_zero_after_the_lengths(attention.cache(), attention.cache().keys()) &&
+                   is_zero_after_the_lengths(attention.cache(), attention.cache().values()),
+               "there is something in the cache after the last token of a sequence");
+  const arma::cube x = normal(1, 8, 3);
+  const arma::cube wanted = tokens_of(copy.decode(x), 1);
+  EXPECT_THAT(tokens_of(attention.decode(x), 1), IsNear(wanted, decode_axes))
+      << note("sequence 1 got no new token, and goes on with decode");
+}
+
+TEST(CachedAttention, ExtendIgnoresPadding) {
+  CachedAttention attention(8, 4);
+  attention.prefill(normal(5, 8, 3), {2, 5, 3});
+  CachedAttention copy = attention;
+  const arma::uvec lengths = {4, 1, 2};
+  const arma::cube X = normal(6, 8, 3), more = normal(2, 8, 3);
+  const arma::cube other = tokens_only(X, lengths) + 1000 * (X - tokens_only(X, lengths));
+  const std::string about = note("the padding holds other numbers, and nothing may change");
+  const arma::cube wanted = tokens_only(attention.extend(X, lengths), lengths);
+  EXPECT_THAT(tokens_only(copy.extend(other, lengths), lengths), IsNear(wanted, prefill_axes)) << about;
+  EXPECT_THAT(decode_all(copy, more), IsNear(decode_all(attention, more), decode_axes)) << about;
+}
+
+TEST(CachedAttention, ExtendKeepsTheBatchApart) {
+  CachedAttention attention(8, 4);
+  const arma::uvec old = {2, 5, 3}, lengths = {3, 1, 4};
+  const arma::cube prompt = normal(5, 8, 3), X = normal(4, 8, 3);
+  attention.prefill(prompt, old);
+  expect_keeps_apart("sequence", 3, tokens_only(attention.extend(X, lengths), lengths), [&](uword b) {
+    attention.prefill(prompt.subcube(0, 0, b, old(b) - 1, 7, b));
+    arma::cube alone = attention.extend(X.subcube(0, 0, b, lengths(b) - 1, 7, b));
+    alone.resize(4, 8, 1);
+    return alone;
+  });
+}
+
+TEST(CachedAttention, ExtendsToTheSameHoweverTheTokensAreCut) {
+  CachedAttention attention(12, 3);
+  const arma::cube X = normal(11, 12, 2);
+  CachedAttention at_once = attention, one_by_one = attention;
+  const arma::cube wanted = at_once.prefill(X);
+  EXPECT_THAT(decode_all(one_by_one, X), IsNear(wanted, prefill_axes, 1e-12)) << note("this is decode, token by token");
+  for (const arma::uvec& lengths : {arma::uvec{11}, arma::uvec(11, arma::fill::ones), arma::uvec{4, 7},
+                                    arma::uvec{1, 9, 1}, arma::uvec{5, 2, 1, 3}}) {
+    const std::string about =
+        note("11 tokens were cut into chunks of " + list(lengths) + "; want what one prefill gives");
+    CachedAttention cut = attention;
+    arma::cube extended(arma::size(X));
+    uword first = 0;
+    for (const uword length : lengths) {
+      const arma::cube Y = cut.extend(X.rows(first, first + length - 1));
+      ASSERT_THAT(Y, HasShape({{"L", length}, {"E", 12}, {"B", 2}})) << about;
+      extended.rows(first, first + length - 1) = Y;
+      first += length;
+    }
+    EXPECT_THAT(extended, IsNear(wanted, prefill_axes, 1e-12)) << about;
+    EXPECT_THAT(first_rows(cut.cache().keys(), 11), IsNear(first_rows(at_once.cache().keys(), 11), cache_axes, 1e-12))
+        << note("these are the keys in the cache") << about;
+    EXPECT_THAT(first_rows(cut.cache().values(), 11),
+                IsNear(first_rows(at_once.cache().values(), 11), cache_axes, 1e-12))
+        << note("these are the values in the cache") << about;
+  }
+}
+
+TEST(CachedAttention, ExtendUsesTheKeysAndValuesThatItKept) {
+  CachedAttention attention(8, 4);
+  attention.prefill(normal(5, 8, 3), {2, 5, 3});
+  const arma::cube X = normal(6, 8, 3);
+  const KVCache before = attention.cache();
+  attention.key_proj = Linear(8, 8);
+  attention.value_proj = Linear(8, 8);
+  const arma::cube extended = attention.extend(X);
+  expect_old_keys_and_values_used(attention, before, X, extended, "extend");
+}
+
+TEST(CachedAttention, ExtendKeepsTheKeysAndValuesOfNewTokens) {
+  const GoldenCase golden = load_golden("equal_lengths");
+  CachedAttention attention = layer_from(golden, 3);
+  const arma::cube prompt = golden.cube("prompt"), more = golden.cube("new");
+  attention.prefill(prompt);
+  attention.extend(more);
+  expect_lengths(attention.cache(), {8, 8});
+  expect_keys_and_values(attention, 3, arma::join_slices(joined(prompt, 5, more, 0), joined(prompt, 5, more, 1)),
+                         note("a prompt of five tokens was read, and three came in a chunk"));
+}
+
+TEST(CachedAttention, ExtendsAsPyTorchDoes) {
+  const GoldenCase golden = load_golden("equal_lengths");
+  CachedAttention attention = layer_from(golden, 3);
+  attention.prefill(golden.cube("prompt"));
+  const arma::cube extended = attention.extend(golden.cube("new"));
+  EXPECT_THAT(extended, Matches(golden.expected("decoded"))) << note("three tokens at once, after a prompt of five");
+}
+
+TEST(CachedAttention, ExtendsPromptsOfDifferentLengthsAsPyTorchDoes) {
+  const GoldenCase golden = load_golden("ragged");
+  CachedAttention attention = layer_from(golden, 2);
+  attention.prefill(golden.cube("prompt"), {4, 6, 1});
+  const arma::cube extended = attention.extend(golden.cube("new"));
+  EXPECT_THAT(extended, Matches(golden.expected("decoded")))
+      << note("prompts of 4, 6 and 1 tokens, and then four of each at once");
+  expect_lengths(attention.cache(), {8, 10, 5});
+}
+
+TEST(CachedAttention, ExtendsByChunksOfDifferentLengthsAsPyTorchDoes) {
+  const GoldenCase golden = load_golden("chunks");
+  CachedAttention attention = layer_from(golden, 2);
+  uword number = 0;
+  for (const arma::uvec& lengths : {arma::uvec{2, 4, 1}, arma::uvec{5, 1, 3}, arma::uvec{4, 0, 6}}) {
+    const std::string n = std::to_string(++number);
+    const arma::cube extended = tokens_only(attention.extend(golden.cube("chunk_" + n), lengths), lengths);
+    EXPECT_THAT(extended, Matches(golden.expected("extended_" + n)))
+        << note("this is chunk " + n + " of three: " + list(lengths) + " tokens; its padding is shown as zeros");
+  }
+  expect_lengths(attention.cache(), {11, 5, 10});
+}
+
+TEST(CachedAttention, ExtendEqualsTheDefinitionForOtherSizes) {
+  struct Sizes {
+    uword L, E, H, B;
+  };
+  for (const Sizes& n : {Sizes{3, 8, 2, 4}, {6, 4, 4, 3}, {1, 6, 2, 3}, {4, 5, 1, 2}, {40, 4, 2, 1}, {3, 80, 2, 4}}) {
+    CachedAttention attention(n.E, n.H);
+    std::vector<Chunk> chunks;
+    for (const uword rows : {n.L, n.L + 4, uword(2), 2 * n.L, uword(1)}) {
+      const int most = static_cast<int>(rows);
+      chunks.push_back(
+          {2 * normal(rows, n.E, n.B), arma::randi<arma::uvec>(n.B, arma::distr_param(chunks.empty() ? 1 : 0, most))});
+    }
+    expect_causal_forward_of_chunks(attention, chunks);
+  }
+}
+
+TEST(CachedAttention, ExtendTakesTurnsWithPrefillAndDecode) {
+  CachedAttention attention(8, 4);
+  attention.prefill(normal(4, 8, 2));
+  const arma::uvec lengths = {3, 5};
+  const arma::cube prompt = normal(5, 8, 2), turn = normal(6, 8, 2), x = normal(1, 8, 2), last = normal(2, 8, 2);
+  attention.prefill(prompt, lengths);
+  attention.extend(turn, {6, 4});
+  attention.decode(x);
+  const arma::cube extended = attention.extend(last);
+  ASSERT_THAT(extended, HasShape({{"L", 2}, {"E", 8}, {"B", 2}}));
+  for (uword b = 0; b < 2; ++b) {
+    const arma::cube whole = sequence_of({{prompt, lengths}, {turn, {6, 4}}, {x, {1, 1}}, {last, {2, 2}}}, b);
+    const arma::cube wanted = naive_causal(attention, whole);
+    EXPECT_THAT(tokens_of(extended, b),
+                IsNear(arma::cube(wanted.rows(whole.n_rows - 2, whole.n_rows - 1)), decode_axes))
+        << note("prefill, extend, decode, and then this: extend by two tokens");
+  }
+}
+
+TEST(CachedAttention, ExtendsFromNothingAsPyTorchDoes) {
+  const GoldenCase golden = load_golden("from_nothing");
+  CachedAttention attention = layer_from(golden, 3);
+  EXPECT_THAT(attention.extend(golden.cube("new")), Matches(golden.expected("decoded")))
+      << note("there was no prefill: extend is one");
+}
+
+TEST(CachedAttention, ExtendAcceptsAChunkWithoutTokens) {
+  const GoldenCase golden = load_golden("from_nothing");
+  CachedAttention attention = layer_from(golden, 3);
+  EXPECT_THAT(attention.extend(normal(4, 6, 2), {0, 0}), HasShape({{"L", 4}, {"E", 6}, {"B", 2}}));
+  expect_lengths(attention.cache(), {0, 0}, note("two sequences without a token are two sequences"));
+  EXPECT_THAT(attention.extend(golden.cube("new")), Matches(golden.expected("decoded")))
+      << note("a chunk came before in which no sequence had a token");
+  attention.extend(normal(4, 6, 2), {0, 0});
+  expect_lengths(attention.cache(), {5, 5});
+}
+
+TEST(CachedAttention, ExtendAcceptsExtremeScores) {
+  const GoldenCase golden = load_golden("far_from_zero");
+  CachedAttention attention = layer_from(golden, 3);
+  attention.prefill(golden.cube("prompt"));
+  EXPECT_THAT(attention.extend(golden.cube("new")), Matches(golden.expected("decoded")));
+}
+
+TEST(CachedAttention, ExtendsWithoutAMatrixOfAllTokens) {
+  const uword S = 256, E = 8, H = 2, B = 2;
+  CachedAttention attention(E, H);
+  attention.prefill(normal(S, E, B));
+  const arma::cube X = normal(2, E, B);
+  attention.extend(X);  // makes room
+  const std::size_t asked = allocated_bytes([&] { attention.extend(X); });
+  const std::size_t allowed = 14 * S * E * B * sizeof(double);  // a matrix of S x S has more
+  EXPECT_TRUE(asked <= allowed) << line("memory", "extend asked for " + bytes_text(asked) + ", want at most " +
+                                                      bytes_text(allowed))
+                                << note("the cache has " + bytes_text(2 * S * E * B * sizeof(double)) +
+                                        "; two new tokens have two queries per sequence, and only they are projected");
+}
+
+TEST(CachedAttention, ExtendLeavesItsFieldsAndArguments) {
+  CachedAttention attention(6, 3);
+  const Projections before = projections_of(attention);
+  const arma::cube X = normal(5, 6, 2);
+  const arma::uvec lengths = {4, 5};
+  expect_leaves_its_arguments("extend", {{"X", X}, {"lengths", lengths}}, [&] { attention.extend(X, lengths); });
+  expect_unchanged(before, projections_of(attention), "extend");
+}
+
+// ----------------------------------------------------------------------------------------------------- bad input, 16.8
+
+TEST(CachedAttention, RejectsAChunkThatDoesNotFit) {
+  CachedAttention attention(6, 3);
+  const auto extend = [&](const arma::cube& X, const arma::uvec& lengths = {}) {
+    return [&attention, X, lengths] { attention.extend(X, lengths); };
+  };
+  for (const bool first : {true, false}) {
+    EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 8 x 2", "6"}), extend(zeros(5, 8, 2)));
+    EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 6 x 2"}), extend(arma::cube(0, 6, 2)));
+    EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 6 x 0"}), extend(arma::cube(5, 6, 0)));
+    EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"6", "5"}), extend(zeros(5, 6, 2), {3, 6}));
+    EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"3", "2"}), extend(zeros(5, 6, 2), {5, 2, 1}));
+    EXPECT_HOLDS(attention.cache().batch_size() == (first ? 0 : 2),
+                 "a rejected extend changed the number of sequences");
+    if (first) attention.prefill(normal(5, 6, 2));
+  }
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"4 x 6 x 3", "2"}), extend(zeros(4, 6, 3)))
+      << note("the prompt had two sequences");
+}
+
+TEST(CachedAttention, IsUnchangedByARejectedExtend) {
+  const GoldenCase golden = load_golden("equal_lengths");
+  CachedAttention attention = layer_from(golden, 3);
+  attention.prefill(golden.cube("prompt"));
+  const KVCache before = attention.cache();
+  const auto extend = [&](const arma::cube& X, const arma::uvec& lengths) {
+    return [&attention, X, lengths] { attention.extend(X, lengths); };
+  };
+  const std::string advice = "check X before anything is changed; append checks the lengths";
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"9"}), extend(normal(7, 9, 2), {}));
+  expect_cache_unchanged(attention.cache(), before, "extend", advice);
+  EXPECT_PRED_FORMAT1(RejectsArgument("X", {"4"}), extend(normal(3, 12, 4), {}));
+  expect_cache_unchanged(attention.cache(), before, "extend", advice);
+  EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"8", "7"}), extend(normal(7, 12, 2), {2, 8}));
+  expect_cache_unchanged(attention.cache(), before, "extend", advice);
+  const arma::cube tokens = golden.cube("new");
+  EXPECT_THAT(attention.extend(tokens), Matches(golden.expected("decoded")))
+      << note("extend was called with bad input before; it must leave the cache as it was");
 }
 
 // ------------------------------------------------------------------------------------------------------------- speed

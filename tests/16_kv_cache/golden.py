@@ -52,8 +52,10 @@ def by_hand():
     set_linear(layer.key_proj, [[1, 0], [1, 1]])
     set_linear(layer.value_proj, [[2, 0], [0, 1]])
     set_linear(layer.output_proj, [[1, 1], [0, 1]])
-    prompt, new = doubles([[[1, 0], [0, 1], [1, -1]]]), doubles([[[0, 2]]])
-    return decode_case(Case(), layer, prompt, new).only("decoded", "prefilled")
+    prompt, new, chunk = doubles([[[1, 0], [0, 1], [1, -1]]]), doubles([[[0, 2]]]), doubles([[[1, 1], [0, 1]]])
+    case = decode_case(Case(), layer, prompt, new)
+    case.add("extended", causal(layer, torch.cat((prompt, new, chunk), dim=1))[:, 4:], "B L E")
+    return case.only("decoded", "prefilled", "extended")
 
 
 def equal_lengths(seed):
@@ -74,6 +76,24 @@ def from_nothing(seed):
     return case.add_layers(layer).add("new", new, "B tokens E").add("decoded", causal(layer, new), "B tokens E")
 
 
+def chunks(seed, B, E, H, lengths):
+    """Whole sequences, cut into chunks of which a sequence may have fewer tokens than there are rows; what is computed is
+    cut in the same way. Padding has numbers in the chunks, and zeros in the result."""
+    case, layer = Case(seed), MultiHeadAttention(E, H)
+    case.add_layers(layer)
+    wholes = [2 * torch.randn(sum(of_chunk[b] for of_chunk in lengths), E) for b in range(B)]
+    computed = [causal(layer, whole[None])[0] for whole in wholes]
+    ends = [0] * B
+    for number, of_chunk in enumerate(lengths, start=1):
+        chunk, extended = 2 * torch.randn(B, max(of_chunk) + 1, E), torch.zeros(B, max(of_chunk) + 1, E)
+        for b, length in enumerate(of_chunk):
+            chunk[b, :length] = wholes[b][ends[b] : ends[b] + length]
+            extended[b, :length] = computed[b][ends[b] : ends[b] + length]
+            ends[b] += length
+        case.add(f"chunk_{number}", chunk, "B L E").add(f"extended_{number}", extended, "B L E")
+    return case
+
+
 def cases():
     return {
         "cache": cache(161),
@@ -83,5 +103,7 @@ def cases():
         "ragged": random_case(163, 3, 6, 4, 10, 2, [4, 6, 1]).without("prefilled"),
         "all_padded": all_padded(166),
         "from_nothing": from_nothing(164),
+        # three chunks: nothing is cached, then each sequence goes on at its own length, then one has no new token
+        "chunks": chunks(167, 3, 8, 2, [(2, 4, 1), (5, 1, 3), (4, 0, 6)]),
         "far_from_zero": random_case(165, 2, 5, 4, 6, 3, spread=200),
     }
