@@ -91,12 +91,6 @@ class Evidence {
     return about.agrees > about.differs;
   }
 
-  /// Whether a mistake gives what all failing comparisons about this task got.
-  bool explains_all(const std::string& id, const std::string& task) const {
-    const Balance about = at(tasks_, {task, id});
-    return about.differs + about.unexplained == 0;
-  }
-
   int score(const std::string& id) const { return at(whole_, id).score(); }
 
  private:
@@ -139,14 +133,11 @@ class Evidence {
   std::map<std::pair<std::string, std::string>, Balance> tasks_;  ///< by task and id
 };
 
-/// The mistakes that explain a run best, of those that give what a comparison got. A task that fails after another one may
-/// fail because of it: there a mistake has to explain everything.
-std::vector<std::string> most_likely(const Clue& clue, const Evidence& evidence, const std::string& first_task) {
+std::vector<std::string> most_likely(const Clue& clue, const Evidence& evidence) {
   std::vector<std::string> best;
   int best_score = 0;
   for (const auto& id : clue.same) {
     if (!evidence.supports(id, clue.task)) continue;
-    if (clue.task != first_task && !evidence.explains_all(id, clue.task)) continue;
     const int score = evidence.score(id);
     if (!best.empty() && score < best_score) continue;
     if (!best.empty() && score > best_score) best.clear();
@@ -282,11 +273,9 @@ std::string Recordings::text() const {
 void name_mistakes(std::vector<CheckResult>& checks, const Recordings& recordings) {
   const auto clues = clues_in(checks, recordings);
   const Evidence evidence(checks, clues, recordings);
-  const auto first = std::find_if(checks.begin(), checks.end(), [](const auto& check) { return !check.passed(); });
-  const std::string first_task = first == checks.end() ? "" : first->task;
   for (const auto& clue : clues) {
     Failure found;
-    found.likely = most_likely(clue, evidence, first_task);
+    found.likely = most_likely(clue, evidence);
     merge(*clue.failure, found);
   }
   borrow_name(checks);
