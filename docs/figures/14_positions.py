@@ -76,5 +76,41 @@ def pairings():
     return figure
 
 
+def slower():
+    """D = 128 and base 10000, trained on 4096 tokens, for texts 8 times as long: speed / new speed of each pair."""
+    p, s, trained = np.arange(64), 8, 4096
+    speeds = 10000.0 ** (-2 * p / 128)
+    turns = trained * speeds / (2 * np.pi)
+
+    def pair_that_turned(times):
+        return 128 * np.log(trained / (2 * np.pi * times)) / (2 * np.log(10000))
+
+    low, high = np.floor(pair_that_turned(32)), np.ceil(pair_that_turned(1))
+    kept = {"llama3": np.clip((turns - 1) / 3, 0, 1), "yarn": 1 - np.clip((p - low) / (high - low), 0, 1)}
+    left, right, bottom, top = 44, 344, 196, 46
+    figure = Figure("How many times slower each pair becomes: only fast pairs keep their speed in YaRN and llama3", 236)
+
+    def points(times):
+        return [(left + (right - left) * i / 63, bottom - (bottom - top) * (y - 1) / (s - 1)) for i, y in zip(p, times)]
+
+    figure.text(12, 22, "times slower, s = 8", "strong")
+    figure.line((left, top - 8), (left, bottom), (right, bottom), colour="faint")
+    for y in (1, 8):
+        figure.text(left - 8, points([y])[0][1] + 4, str(y), "dim small", "end")
+    for i in (0, 63):
+        figure.text(points([1] * 64)[i][0], bottom + 16, f"pair {i}", "dim small", "middle" if i == 0 else "end")
+    figure.text((left + right) / 2, bottom + 16, "fast ... slow", "dim small", "middle")
+    figure.line(*points(np.full(64, s)), colour="purple", width=1.5)
+    figure.line(*points(s ** (2 * p / 126)), colour="blue", width=1.5)
+    figure.line(*points(1 / (kept["yarn"] + (1 - kept["yarn"]) / s)), colour="green", width=1.5)
+    figure.line(*points(1 / (kept["llama3"] + (1 - kept["llama3"]) / s)), colour="orange", width=1.5)
+    figure.text(left + 6, top + 14, "position_interpolation", "purple small")
+    figure.text(left + 66, top + 112, "ntk_aware", "blue small")
+    figure.text(left + 130, top + 127, "yarn", "green small")
+    figure.text(left + 196, top + 130, "llama3", "orange small")
+    figure.text(12, 228, "T = 4096, D = 128, base 10000.", "dim small")
+    return figure
+
+
 def figures():
-    return {"clocks": clocks(), "pairings": pairings()}
+    return {"clocks": clocks(), "pairings": pairings(), "slower": slower()}

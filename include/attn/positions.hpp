@@ -25,20 +25,22 @@ enum class RopePairing {
   half_split    ///< p and p + D / 2: GPT-NeoX, Llama in Hugging Face's transformers
 };
 
-/// Rotary position embedding: turns every pair (a, b) of features of row i by an angle that grows with its position.
+/// Rotary position embedding: turns every pair (a, b) of features of a row by an angle that grows with its position.
 ///
-///   a' = a cos(angle) - b sin(angle)      angle = (first_position + i) · base^(-2p / D)
+///   a' = a cos(angle) - b sin(angle)      angle = position · speed of the pair
 ///   b' = a sin(angle) + b cos(angle)
 ///
 /// Meant for queries and keys, and not for values. Su et al., RoFormer (2021), section 3.2.
 ///
-/// @param X              (L x D x N), D an even number; the N slices (heads, sequences) all have the same positions
-/// @param first_position position of row 0: how many tokens came before, in earlier calls
-/// @param base           above zero
-/// @return               (L x D x N)
-/// @throws std::invalid_argument naming X and its size, when a size is zero or D is odd; or base and its value, when it
-///         is not a finite number above zero.
-arma::cube apply_rope(const arma::cube& X, RopePairing pairing, arma::uword first_position = 0, double base = 10000);
+/// @param X         (L x D x N), D an even number; the N slices are the heads of all sequences
+/// @param positions (L x M), M a divisor of N: the position of each row. Slice n uses column n / (N / M), as with masks:
+///                  (L x 1) is for all slices, (L x B) has a column for the heads of each sequence. Empty: 0, 1, ... L-1
+/// @param speeds    (1 x D/2), radians per token: one for each pair. Empty: 10000^(-2p / D) for pair p
+/// @return          (L x D x N)
+/// @throws std::invalid_argument naming X and its size, when a size is zero or D is odd; positions, its shape and that
+///         of X, when they do not fit; speeds and its shape, when it is not 1 x D/2, or speeds, when one is not finite.
+arma::cube apply_rope(const arma::cube& X, RopePairing pairing, const arma::umat& positions = {},
+                      const arma::rowvec& speeds = {});
 
 /// A query or key projection that was trained for interleaved pairs, converted to half-split ones: in every head the
 /// columns 0, 2, 4, ... come first, then 1, 3, 5, .... With both projections converted all scores stay the same.
@@ -71,5 +73,52 @@ arma::rowvec alibi_slopes(arma::uword num_heads);
 /// @return (L x S x H)
 /// @throws std::invalid_argument naming num_heads, L or S, when it is zero.
 arma::cube alibi_bias(arma::uword num_heads, arma::uword L, arma::uword S);
+
+/// How a model that was trained on short texts is adapted to texts that are `factor` times as long: rope_scaling in
+/// the config.json of models for Hugging Face's transformers, whose names the fields have.
+struct RopeScaling {
+  enum class Method {
+    none,                    ///< the speeds of training
+    position_interpolation,  ///< every pair is slowed down; "linear" in transformers
+    ntk_aware,               ///< a larger base: pair 0 keeps its speed, the last pair is slowed down in full
+    yarn,                    ///< fast pairs keep their speed, slow ones are slowed down; between, by the pair's number
+    llama3                   ///< the same; between, by the number of turns. Llama 3.1 and later
+  };
+  Method method = Method::none;
+  double factor = 1;                                 ///< s: how many times as long the texts become
+  arma::uword original_max_position_embeddings = 0;  ///< yarn, llama3: tokens of the texts of training
+  double beta_fast = 32;                             ///< yarn: a pair that turns so often in training keeps its speed
+  double beta_slow = 1;                              ///< yarn: one that turns so often is slowed down
+  double low_freq_factor = 1;                        ///< llama3: as beta_slow
+  double high_freq_factor = 4;                       ///< llama3: as beta_fast
+};
+
+/// The speed of each pair of RoPE, for apply_rope: base^(-2p / D) for pair p, and slower for longer texts. With T for
+/// original_max_position_embeddings and s for factor:
+///
+///   position_interpolation   speed / s
+///   ntk_aware                base · s^(D / (D - 2)) instead of base
+///   yarn, llama3             kept(p) · speed + (1 - kept(p)) · speed / s
+///
+/// kept(p) lies from 0 to 1; what is below 0 becomes 0, what is above 1 becomes 1.
+///
+///   yarn     kept(p) = 1 - (p - low) / (high - low)
+///            low  = D ln(T / (2π beta_fast)) / (2 ln base), rounded down, at least 0
+///            high = D ln(T / (2π beta_slow)) / (2 ln base), rounded up, at most D - 1, and at least low + 0.001
+///   llama3   kept(p) = (turns(p) - low_freq_factor) / (high_freq_factor - low_freq_factor),   turns(p) = T speed / (2π)
+///
+/// transformers, modeling_rope_utils.py: _compute_linear_scaling_rope_parameters, _compute_yarn_parameters,
+/// _compute_llama3_parameters, and _compute_dynamic_ntk_parameters for a text that is s times as long with factor 1.
+/// Chen et al. (2023); Peng et al., YaRN (2023), sections 3.1 to 3.3. YaRN also multiplies queries and keys, after the
+/// rotation, by 0.1 ln s + 1, so scores by its square; that is not in the speeds.
+///
+/// @param D width of a head, an even number
+/// @return  (1 x D/2), radians per token
+/// @throws std::invalid_argument naming the argument or field and its value: D, when it is zero, odd, or 2 with
+///         ntk_aware; base, when it is not a finite number above 1; factor, when it is not a finite number of at least
+///         1; and, where the method uses them, original_max_position_embeddings, when it is zero; beta_slow or
+///         low_freq_factor, when it is not above 0; beta_fast or high_freq_factor, when it is not finite and above
+///         the other.
+arma::rowvec rope_speeds(arma::uword D, double base = 10000, const RopeScaling& scaling = {});
 
 }  // namespace attn

@@ -16,10 +16,12 @@ arma::mat sinusoidal_positions(arma::uword L, arma::uword E, arma::uword first_p
   todo("14.1");
 }
 
-// X (L x D x N) -> (L x D x N); row i is position first_position + i, in every slice
-arma::cube apply_rope(const arma::cube& X, RopePairing pairing, arma::uword first_position, double base) {
-  // TODO(14.2): reject an X with a size of zero or an odd number of columns, and a base that is not a finite number
-  // above zero. Then turn every pair of features by its angle. `pairing` says which two columns are a pair.
+// X (L x D x N), positions (L x M), speeds (1 x D/2) -> (L x D x N); slice n has the positions of column n / (N / M)
+arma::cube apply_rope(const arma::cube& X, RopePairing pairing, const arma::umat& positions,
+                      const arma::rowvec& speeds) {
+  // TODO(14.2): reject an X with a size of zero or an odd number of columns, positions and speeds that do not fit X, and
+  // speeds that are not finite. Empty positions are 0, 1, ... L-1, empty speeds those of 14.1 with D instead of E. Then
+  // turn every pair of features by its angle. `pairing` says which two columns are a pair.
   todo("14.2");
 }
 

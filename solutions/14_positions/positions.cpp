@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <stdexcept>
-#include <string>
 
 #include "attn/shape.hpp"
 
@@ -10,14 +9,17 @@ namespace attn {
 
 namespace {
 
-/// angles(i, p) = (first_position + i) · base^(-2p / width): (L x width / 2), a column for each pair.
-arma::mat angles(arma::uword L, arma::uword width, arma::uword first_position, double base) {
-  arma::mat result(L, width / 2);
-  for (arma::uword p = 0; p < result.n_cols; ++p) {
-    const double speed = std::pow(base, -2.0 * static_cast<double>(p) / static_cast<double>(width));
-    for (arma::uword i = 0; i < L; ++i) result(i, p) = static_cast<double>(first_position + i) * speed;
-  }
-  return result;
+/// 10000^(-2p / D): (1 x D / 2), a number for each pair.
+arma::rowvec speeds_of_pairs(arma::uword D) {
+  const double width = static_cast<double>(D);
+  arma::rowvec speeds(D / 2);
+  for (arma::uword p = 0; p < speeds.n_elem; ++p) speeds(p) = std::pow(10000, -2.0 * static_cast<double>(p) / width);
+  return speeds;
+}
+
+/// Each position times each speed: (L x D / 2), a column for each pair.
+arma::mat angles(const arma::uvec& positions, const arma::rowvec& speeds) {
+  return arma::conv_to<arma::vec>::from(positions) * speeds;
 }
 
 }  // namespace
@@ -25,7 +27,8 @@ arma::mat angles(arma::uword L, arma::uword width, arma::uword first_position, d
 arma::mat sinusoidal_positions(arma::uword L, arma::uword E, arma::uword first_position) {
   require_product({{"L", L}, {"E", E}});
   require_multiple("E", E, "a pair's width", 2);
-  const arma::mat turns = angles(L, E, first_position, 10000);  // (L x E / 2)
+  const arma::uvec positions = first_position + arma::regspace<arma::uvec>(0, L - 1);
+  const arma::mat turns = angles(positions, speeds_of_pairs(E));  // (L x E / 2)
   arma::mat encoding(L, E);
   for (arma::uword p = 0; p < turns.n_cols; ++p) {
     encoding.col(2 * p) = arma::sin(turns.col(p));
@@ -34,24 +37,31 @@ arma::mat sinusoidal_positions(arma::uword L, arma::uword E, arma::uword first_p
   return encoding;
 }
 
-arma::cube apply_rope(const arma::cube& X, RopePairing pairing, arma::uword first_position, double base) {
+arma::cube apply_rope(const arma::cube& X, RopePairing pairing, const arma::umat& positions,
+                      const arma::rowvec& speeds) {
   require_shape("X", X, {{"L"}, {"D"}, {"N"}});
   require_multiple("X, its number of columns,", X.n_cols, "a pair's width", 2);
-  if (!(base > 0) || std::isinf(base)) {
-    throw std::invalid_argument("base is " + std::to_string(base) + ", expected a finite number above 0");
+  const arma::umat at = positions.is_empty() ? arma::regspace<arma::uvec>(0, X.n_rows - 1) : positions;  // (L x M)
+  if (at.n_rows != X.n_rows || X.n_slices % at.n_cols != 0) {
+    throw std::invalid_argument("positions is " + shape_text(at) + ", expected the rows of X, " + shape_text(X) +
+                                ", and a number of columns that divides its slices");
   }
+  const arma::rowvec turning = speeds.is_empty() ? speeds_of_pairs(X.n_cols) : speeds;  // (1 x D / 2)
+  require_shape("speeds", turning, {{"1", 1}, {"D/2", X.n_cols / 2}});
+  if (!turning.is_finite()) throw std::invalid_argument("speeds holds NaN or infinity, expected finite numbers");
   const bool interleaved = pairing == RopePairing::interleaved;
-  const arma::mat turns = angles(X.n_rows, X.n_cols, first_position, base);  // (L x D / 2)
-  const arma::mat cosines = arma::cos(turns);
-  const arma::mat sines = arma::sin(turns);
-
-  arma::cube turned(arma::size(X));  // (L x D x N)
-  for (arma::uword n = 0; n < X.n_slices; ++n) {
-    for (arma::uword p = 0; p < turns.n_cols; ++p) {
-      const arma::uword a = interleaved ? 2 * p : p;
-      const arma::uword b = interleaved ? 2 * p + 1 : p + turns.n_cols;
-      turned.slice(n).col(a) = X.slice(n).col(a) % cosines.col(p) - X.slice(n).col(b) % sines.col(p);
-      turned.slice(n).col(b) = X.slice(n).col(a) % sines.col(p) + X.slice(n).col(b) % cosines.col(p);
+  arma::cube turned(arma::size(X));                      // (L x D x N)
+  const arma::uword shared_by = X.n_slices / at.n_cols;  // neighbouring slices with the same positions
+  for (arma::uword m = 0; m < at.n_cols; ++m) {
+    const arma::mat turns = angles(at.col(m), turning);  // (L x D / 2)
+    const arma::mat cosines = arma::cos(turns), sines = arma::sin(turns);
+    for (arma::uword n = m * shared_by; n < (m + 1) * shared_by; ++n) {
+      for (arma::uword p = 0; p < turns.n_cols; ++p) {
+        const arma::uword a = interleaved ? 2 * p : p;
+        const arma::uword b = interleaved ? 2 * p + 1 : p + turns.n_cols;
+        turned.slice(n).col(a) = X.slice(n).col(a) % cosines.col(p) - X.slice(n).col(b) % sines.col(p);
+        turned.slice(n).col(b) = X.slice(n).col(a) % sines.col(p) + X.slice(n).col(b) % cosines.col(p);
+      }
     }
   }
   return turned;

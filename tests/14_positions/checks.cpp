@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <armadillo>
 #include <cmath>
 #include <functional>
@@ -27,6 +28,7 @@ const std::vector<std::string> rope_axes = {"L", "D", "N"};
 const std::vector<std::string> scores_axes = {"L", "S", "N"};
 const std::vector<std::string> bias_axes = {"L", "S", "H"};
 const std::vector<std::string> weight_axes = {"in", "out"};
+const std::vector<std::string> speeds_axes = {"1", "D/2"};
 
 const std::vector<RopePairing> both_pairings = {RopePairing::interleaved, RopePairing::half_split};
 
@@ -57,10 +59,26 @@ arma::mat naive_sinusoid(uword L, uword E, uword first) {
   return result;
 }
 
+/// Positions of L rows, the same for all slices: first, first + 1, ...
+arma::umat from(uword first, uword L) {
+  arma::umat positions(L, 1);
+  for (uword i = 0; i < L; ++i) positions(i, 0) = first + i;
+  return positions;
+}
+
+/// base^(-2p / D), one number at a time.
+arma::rowvec plain_speeds(uword D, double base = 10000) {
+  arma::rowvec speeds(D / 2);
+  for (uword p = 0; p < D / 2; ++p) speeds(p) = 1 / std::pow(base, number(2 * p) / number(D));
+  return speeds;
+}
+
 /// The definition of RoPE, one number at a time: each feature by itself and its partner.
-arma::cube naive_rope(const arma::cube& X, RopePairing pairing, uword first = 0, double base = 10000) {
+arma::cube naive_rope(const arma::cube& X, RopePairing pairing, const arma::umat& positions = {},
+                      const arma::rowvec& speeds = {}) {
   const uword D = X.n_cols;
   const bool interleaved = pairing == RopePairing::interleaved;
+  const arma::rowvec turning = speeds.is_empty() ? plain_speeds(D) : speeds;
   arma::cube result(arma::size(X));
   for (uword c = 0; c < D; ++c) {
     const bool is_first = interleaved ? c % 2 == 0 : c < D / 2;
@@ -68,14 +86,20 @@ arma::cube naive_rope(const arma::cube& X, RopePairing pairing, uword first = 0,
     const uword partner = is_first ? c + step : c - step;
     const uword pair = interleaved ? c / 2 : c % (D / 2);
     for (uword i = 0; i < X.n_rows; ++i) {
-      const double angle = number(first + i) / std::pow(base, number(2 * pair) / number(D));
       for (uword n = 0; n < X.n_slices; ++n) {
+        const uword position = positions.is_empty() ? i : positions(i, n * positions.n_cols / X.n_slices);
+        const double angle = number(position) * turning(pair);
         const double sine = is_first ? -std::sin(angle) : std::sin(angle);
         result(i, c, n) = X(i, c, n) * std::cos(angle) + X(i, partner, n) * sine;
       }
     }
   }
   return result;
+}
+
+/// The positions of a golden case, a column for each sequence.
+arma::umat positions_of(const GoldenCase& golden) {
+  return arma::conv_to<arma::umat>::from(golden.mat("positions").t());
 }
 
 /// Within every head 0, 2, 4, ..., then 1, 3, 5, ...
@@ -203,13 +227,13 @@ TEST(ApplyRope, ChangesNothingAtPositionZero) {
 TEST(ApplyRope, ChangesEveryFeatureAtOtherPositions) {
   const arma::cube X(5, 6, 4, arma::fill::ones);
   for (const RopePairing pairing : both_pairings) {
-    const arma::cube turned = apply_rope(X, pairing, 3);
+    const arma::cube turned = apply_rope(X, pairing, from(3, 5));
     ASSERT_THAT(turned, HasShape({{"L", 5}, {"D", 6}, {"N", 4}}));
     const bool as_from_zero = arma::approx_equal(turned, naive_rope(X, pairing), "absdiff", 1e-10);
     EXPECT_HOLDS(arma::abs(turned - 1).min() > 1e-6, "some features are as they were, at positions 3 to 7")
         << about(pairing) << (arma::abs(turned - 1).max() < 1e-12 ? likely_mistake("rope_not_turned") : "")
         << (only_slice_zero_differs(turned, X) ? likely_mistake("rope_first_slice_only") : "")
-        << (as_from_zero ? likely_mistake("first_position_ignored") : "");
+        << (as_from_zero ? likely_mistake("rope_positions_ignored") : "");
   }
 }
 
@@ -233,7 +257,7 @@ TEST(ApplyRope, GivesScoresThatDependOnlyOnTheDistance) {
     const arma::cube first_Q = apply_rope(Q, pairing);
     ASSERT_THAT(first_Q, HasShape({{"L", 5}, {"D", 6}, {"N", 4}}));
     const arma::cube wanted = naive_scores(first_Q, apply_rope(K, pairing));
-    const arma::cube later = naive_scores(apply_rope(Q, pairing, 11), apply_rope(K, pairing, 11));
+    const arma::cube later = naive_scores(apply_rope(Q, pairing, from(11, 5)), apply_rope(K, pairing, from(11, 7)));
     EXPECT_THAT(later, IsNear(wanted, scores_axes))
         << about(pairing, "all queries and keys were moved on by 11 positions: the scores must stay");
     EXPECT_HOLDS(!arma::approx_equal(without_positions, wanted, "absdiff", 1e-6),
@@ -263,18 +287,34 @@ TEST(ApplyRope, ContinuesWhereAnEarlierCallStopped) {
     const arma::cube all = apply_rope(X, pairing);
     ASSERT_THAT(all, HasShape({{"L", 9}, {"D", 6}, {"N", 4}}));
     const arma::cube last_rows = X.rows(5, 8);
-    EXPECT_THAT(apply_rope(last_rows, pairing, 5), IsNear(arma::cube(all.rows(5, 8)), rope_axes))
-        << about(pairing, "rows 5 to 8 alone, with first_position 5, must come out as in the whole");
+    EXPECT_THAT(apply_rope(last_rows, pairing, from(5, 4)), IsNear(arma::cube(all.rows(5, 8)), rope_axes))
+        << about(pairing, "rows 5 to 8 alone, with the positions 5 to 8, must come out as in the whole");
+  }
+}
+
+TEST(ApplyRope, GivesEachSequenceOfADecodedBatchItsOwnPosition) {
+  const arma::cube X = normal(9, 8, 6);  // 2 sequences of 3 heads
+  const arma::urowvec lengths = {7, 2};
+  for (const RopePairing pairing : both_pairings) {
+    const arma::cube all = apply_rope(X, pairing);
+    ASSERT_THAT(all, HasShape({{"L", 9}, {"D", 8}, {"N", 6}}));
+    arma::cube new_rows(1, 8, 6), expected(1, 8, 6);
+    for (uword n = 0; n < 6; ++n) {
+      new_rows.slice(n) = X.slice(n).row(lengths(n / 3));
+      expected.slice(n) = all.slice(n).row(lengths(n / 3));
+    }
+    EXPECT_THAT(apply_rope(new_rows, pairing, lengths), IsNear(expected, rope_axes)) << about(
+        pairing, "one new row for each head of 2 sequences, which have 7 and 2 tokens already: positions is 7 2");
   }
 }
 
 TEST(ApplyRope, KeepsTheSlicesApart) {
   const arma::cube X = normal(5, 6, 4);
   for (const RopePairing pairing : both_pairings) {
-    const arma::cube together = apply_rope(X, pairing, 2);
+    const arma::cube together = apply_rope(X, pairing, from(2, 5));
     ASSERT_THAT(together, HasShape({{"L", 5}, {"D", 6}, {"N", 4}}));
     expect_keeps_apart("slice", X.n_slices, together,
-                       [&](uword n) { return apply_rope(arma::cube(X.slices(n, n)), pairing, 2); });
+                       [&](uword n) { return apply_rope(arma::cube(X.slices(n, n)), pairing, from(2, 5)); });
   }
 }
 
@@ -299,39 +339,64 @@ TEST(ApplyRope, EqualsPyTorch) {
 TEST(ApplyRope, EqualsPyTorchFromALaterPosition) {
   const GoldenCase golden = load_golden("rope");
   for (const RopePairing pairing : both_pairings) {
-    EXPECT_THAT(apply_rope(golden.cube("X"), pairing, 7),
+    EXPECT_THAT(apply_rope(golden.cube("X"), pairing, from(7, 5)),
                 Matches(turned_by_pytorch(golden, name_of(pairing) + "_later")))
-        << about(pairing, "first_position is 7");
+        << about(pairing, "the positions are 7 to 11, for all slices");
   }
 }
 
-TEST(ApplyRope, EqualsPyTorchWithAnotherBase) {
+TEST(ApplyRope, EqualsPyTorchWithOtherSpeeds) {
   const GoldenCase golden = load_golden("rope");
   for (const RopePairing pairing : both_pairings) {
-    EXPECT_THAT(apply_rope(golden.cube("X"), pairing, 0, 50),
-                Matches(turned_by_pytorch(golden, name_of(pairing) + "_base")))
-        << about(pairing, "base is 50");
+    EXPECT_THAT(apply_rope(golden.cube("X"), pairing, {}, golden.rowvec("speeds")),
+                Matches(turned_by_pytorch(golden, name_of(pairing) + "_speeds")))
+        << about(pairing, "no positions are given, but speeds are: 1, 0.271 and 0.0737");
+  }
+}
+
+TEST(ApplyRope, EqualsPyTorchWithPositionsOfEachSequence) {
+  const GoldenCase golden = load_golden("batch");
+  for (const RopePairing pairing : both_pairings) {
+    EXPECT_THAT(apply_rope(golden.cube("X"), pairing, positions_of(golden)),
+                Matches(turned_by_pytorch(golden, name_of(pairing))))
+        << about(pairing, "slices 0 to 2 have the positions 3 4 5 6 7, slices 3 to 5 have 0 1 12 2 40");
+  }
+}
+
+TEST(ApplyRope, EqualsPyTorchWithPositionsAndSpeeds) {
+  const GoldenCase golden = load_golden("batch");
+  for (const RopePairing pairing : both_pairings) {
+    EXPECT_THAT(apply_rope(golden.cube("X"), pairing, positions_of(golden), golden.rowvec("speeds")),
+                Matches(turned_by_pytorch(golden, name_of(pairing) + "_speeds")))
+        << about(pairing, "each of 2 sequences has its positions; the speeds are given, too");
+  }
+}
+
+TEST(ApplyRope, EqualsPyTorchWithOneColumnOfPositionsForAll) {
+  const GoldenCase golden = load_golden("batch");
+  for (const RopePairing pairing : both_pairings) {
+    EXPECT_THAT(apply_rope(golden.cube("X"), pairing, arma::umat(positions_of(golden).col(1))),
+                Matches(turned_by_pytorch(golden, name_of(pairing) + "_of_sequence_1")))
+        << about(pairing, "all 6 slices have the positions 0 1 12 2 40");
   }
 }
 
 TEST(ApplyRope, EqualsTheDefinitionForOtherSizes) {
   struct Sizes {
-    uword L, D, N, first;
-    double base;
+    uword L, D, N, M;
   };
-  for (const auto& [L, D, N, first_position, base] : {Sizes{3, 8, 2, 0, 10000},
-                                                      {7, 2, 3, 4, 10000},
-                                                      {1, 6, 5, 13, 10000},
-                                                      {70, 4, 2, 0, 10000},
-                                                      {2, 64, 3, 1, 500000},
-                                                      {4, 10, 1, 2, 0.5},
-                                                      {3, 6, 2, 1, 1},
-                                                      {1, 2, 1, 0, 10000}}) {
+  for (const auto& [L, D, N, M] :
+       {Sizes{3, 8, 2, 1}, {7, 2, 6, 3}, {1, 6, 5, 5}, {70, 4, 2, 1}, {2, 64, 9, 3}, {4, 10, 12, 2}, {1, 2, 1, 1}}) {
     const arma::cube X = normal(L, D, N);
+    const arma::umat positions = arma::randi<arma::umat>(L, M, arma::distr_param(0, 99));
+    const arma::rowvec speeds(D / 2, arma::fill::randn);
     for (const RopePairing pairing : both_pairings) {
-      EXPECT_THAT(apply_rope(X, pairing, first_position, base),
-                  IsNear(naive_rope(X, pairing, first_position, base), rope_axes))
-          << about(pairing, "first_position is " + std::to_string(first_position) + ", base " + std::to_string(base));
+      EXPECT_THAT(apply_rope(X, pairing), IsNear(naive_rope(X, pairing), rope_axes)) << about(pairing);
+      EXPECT_THAT(apply_rope(X, pairing, positions), IsNear(naive_rope(X, pairing, positions), rope_axes))
+          << about(pairing, "positions is " + shape_text(positions));
+      EXPECT_THAT(apply_rope(X, pairing, positions, speeds),
+                  IsNear(naive_rope(X, pairing, positions, speeds), rope_axes))
+          << about(pairing, "positions is " + shape_text(positions) + "; speeds are given, some below zero");
     }
   }
 }
@@ -339,17 +404,17 @@ TEST(ApplyRope, EqualsTheDefinitionForOtherSizes) {
 /// Here the tolerance of 1e-10 is relative to the numbers that are turned, which are in the millions. A rotation adds
 /// two products that may nearly cancel, and an error of the angle acts on both.
 ///
-/// That error depends on how the speed base^(-2p / D) is computed. u = 2^-53. std::pow is good to 2 u. For
-/// exp(-2p · ln(base) / D) the exponent e = 2p · ln(base) / D has 4 roundings: an error of 4 e u, which is a relative
+/// That error depends on how the speed 10000^(-2p / D) is computed. u = 2^-53. std::pow is good to 2 u. For
+/// exp(-2p · ln(10000) / D) the exponent e = 2p · ln(10000) / D has 4 roundings: an error of 4 e u, which is a relative
 /// error of the speed. exp and the multiplication by the position add 3 u. So an angle at position 1e5 is off by at
 /// most 1e5 exp(-e) (4 e + 3) u: 7.9e-12 for D = 6 and p = 1, and less for p = 2. Times √2 times the largest |X|, 3.5
 /// million, a result is off by at most 4e-11 million. Speeds or angles in float are off by 1e-4 and more.
 TEST(ApplyRope, StaysExactFarFromZeroAndAfterAHundredThousandTokens) {
   const GoldenCase golden = load_golden("rope");
   for (const RopePairing pairing : both_pairings) {
-    const arma::cube in_millions = apply_rope(1e6 * golden.cube("X"), pairing, 100000) / 1e6;
+    const arma::cube in_millions = apply_rope(1e6 * golden.cube("X"), pairing, from(100000, 5)) / 1e6;
     EXPECT_THAT(in_millions, Matches(turned_by_pytorch(golden, name_of(pairing) + "_far")))
-        << about(pairing, "first_position is 100000, X is in the millions; the values are divided by 1e6");
+        << about(pairing, "the positions begin at 100000, X is in the millions; the values are divided by 1e6");
   }
 }
 
@@ -364,25 +429,26 @@ TEST(ApplyRope, KeepsANaNInItsPair) {
 
 TEST(ApplyRope, StartsAfresh) {
   const arma::cube X = normal(5, 6, 4);
-  const auto same = [&](RopePairing pairing, uword first_position, double base) {
-    EXPECT_THAT(apply_rope(X, pairing, first_position, base),
-                IsNear(naive_rope(X, pairing, first_position, base), rope_axes))
-        << about(pairing, "first_position is " + std::to_string(first_position) + ", base " + std::to_string(base) +
-                              "; there were calls with other arguments before, and nothing of them may be left");
+  const auto same = [&](RopePairing pairing, const arma::umat& positions, const arma::rowvec& speeds) {
+    EXPECT_THAT(apply_rope(X, pairing, positions, speeds), IsNear(naive_rope(X, pairing, positions, speeds), rope_axes))
+        << about(pairing, "there were calls with other arguments before, and nothing of them may be left");
   };
-  same(RopePairing::interleaved, 0, 10000);
-  same(RopePairing::interleaved, 3, 10000);
-  same(RopePairing::interleaved, 3, 100);
-  same(RopePairing::half_split, 3, 100);
-  apply_rope(normal(9, 8, 1), RopePairing::half_split, 3, 100);
-  same(RopePairing::half_split, 3, 100);
-  same(RopePairing::interleaved, 0, 10000);
+  const arma::rowvec speeds = plain_speeds(6, 100);
+  same(RopePairing::interleaved, {}, {});
+  same(RopePairing::interleaved, from(3, 5), {});
+  same(RopePairing::interleaved, from(3, 5), speeds);
+  same(RopePairing::half_split, from(3, 5), speeds);
+  apply_rope(normal(9, 8, 1), RopePairing::half_split, from(3, 9), plain_speeds(8, 100));
+  same(RopePairing::half_split, from(3, 5), speeds);
+  same(RopePairing::interleaved, {}, {});
 }
 
 TEST(ApplyRope, LeavesItsArguments) {
   const arma::cube X = normal(5, 6, 4);
-  expect_leaves_its_arguments("apply_rope", {{"X", X}}, [&] {
-    for (const RopePairing pairing : both_pairings) apply_rope(X, pairing, 2);
+  const arma::umat positions = arma::join_rows(from(2, 5), from(9, 5));
+  const arma::rowvec speeds = plain_speeds(6, 100);
+  expect_leaves_its_arguments("apply_rope", {{"X", X}, {"positions", positions}, {"speeds", speeds}}, [&] {
+    for (const RopePairing pairing : both_pairings) apply_rope(X, pairing, positions, speeds);
   });
 }
 
@@ -581,6 +647,197 @@ TEST(AlibiBias, StartsAfresh) {
       << note("there were calls with other sizes before");
 }
 
+// ----------------------------------------------------------------------------------------------- rope_speeds, 14.6
+
+using Method = RopeScaling::Method;
+
+/// What is asked of rope_speeds; `name` is that of an array of golden values, or of the method.
+struct Asked {
+  std::string name;
+  uword D;
+  double base;
+  RopeScaling scaling;
+};
+
+RopeScaling scaled(Method method, double factor, uword trained = 0) {
+  RopeScaling scaling;
+  scaling.method = method;
+  scaling.factor = factor;
+  scaling.original_max_position_embeddings = trained;
+  return scaling;
+}
+
+RopeScaling yarn_with(double factor, uword trained, double beta_fast, double beta_slow) {
+  RopeScaling scaling = scaled(Method::yarn, factor, trained);
+  scaling.beta_fast = beta_fast;
+  scaling.beta_slow = beta_slow;
+  return scaling;
+}
+
+RopeScaling llama3_with(double factor, uword trained, double low_freq_factor, double high_freq_factor) {
+  RopeScaling scaling = scaled(Method::llama3, factor, trained);
+  scaling.low_freq_factor = low_freq_factor;
+  scaling.high_freq_factor = high_freq_factor;
+  return scaling;
+}
+
+/// The five methods of the chapter: D = 8, trained on 2048 tokens, texts 4 times as long.
+std::vector<Asked> asked_by_hand() {
+  return {{"none", 8, 10000, {}},
+          {"position_interpolation", 8, 10000, scaled(Method::position_interpolation, 4)},
+          {"ntk_aware", 8, 10000, scaled(Method::ntk_aware, 4)},
+          {"yarn", 8, 10000, scaled(Method::yarn, 4, 2048)},
+          {"llama3", 8, 10000, scaled(Method::llama3, 4, 2048)}};
+}
+
+/// The definition, from wavelengths instead of turns, one pair at a time.
+double naive_speed(uword p, const Asked& asked) {
+  const RopeScaling& scaling = asked.scaling;
+  const double D = number(asked.D), s = scaling.factor;
+  const double T = number(scaling.original_max_position_embeddings);
+  const double wavelength = 2 * arma::datum::pi * std::pow(asked.base, number(2 * p) / D);
+  const double speed = 2 * arma::datum::pi / wavelength;
+  const auto between = [&](double slowed_down) {
+    const double part = std::min(std::max(slowed_down, 0.0), 1.0);
+    return speed * (1 - part) + speed / s * part;
+  };
+  if (scaling.method == Method::position_interpolation) return speed / s;
+  if (scaling.method == Method::ntk_aware) return speed * std::pow(s, -number(2 * p) / (D - 2));
+  if (scaling.method == Method::llama3) {
+    const double most = scaling.high_freq_factor;
+    return between((most - T / wavelength) / (most - scaling.low_freq_factor));
+  }
+  if (scaling.method == Method::yarn) {
+    const auto place = [&](double turns) {  // of the pair whose wavelength is T / turns
+      return D / 2 * std::log(T / turns / 2 / arma::datum::pi) / std::log(asked.base);
+    };
+    const double low = std::max(std::floor(place(scaling.beta_fast)), 0.0);
+    const double high = std::min(std::ceil(place(scaling.beta_slow)), D - 1);
+    return between((number(p) - low) / (high > low ? high - low : 0.001));
+  }
+  return speed;
+}
+
+arma::rowvec naive_speeds(const Asked& asked) {
+  arma::rowvec speeds(asked.D / 2);
+  for (uword p = 0; p < speeds.n_elem; ++p) speeds(p) = naive_speed(p, asked);
+  return speeds;
+}
+
+arma::rowvec speeds_for(const Asked& asked) { return rope_speeds(asked.D, asked.base, asked.scaling); }
+
+/// In radians per 100 000 tokens, so that the tolerance means something for slow pairs too.
+arma::mat far_angles(const arma::rowvec& speeds) { return 1e5 * speeds; }
+
+std::string angles_for(const std::string& sentence) {
+  return note(sentence + "; these are the speeds times 100 000, the angles of that position");
+}
+
+TEST(RopeSpeeds, HasOneForEachPair) {
+  for (const Asked& asked : asked_by_hand()) {
+    EXPECT_THAT(speeds_for(asked), HasShape({{"1", 1}, {"D/2", 4}})) << note("the method is " + asked.name);
+  }
+}
+
+TEST(RopeSpeeds, GivesTheFourOfEachMethodWorkedByHand) {
+  const GoldenCase golden = load_golden("scaling_by_hand");
+  for (const Asked& asked : asked_by_hand()) {
+    Expected expected = golden.expected(asked.name);
+    expected.axes = speeds_axes;
+    EXPECT_THAT(speeds_for(asked), Matches(expected)) << note("the method is " + asked.name);
+  }
+}
+
+TEST(RopeSpeeds, AreThoseOfTrainingForAFactorOfOne) {
+  for (Asked asked : asked_by_hand()) {
+    asked.scaling.factor = 1;
+    EXPECT_THAT(far_angles(speeds_for(asked)), IsNear(far_angles(plain_speeds(8)), speeds_axes))
+        << angles_for("factor is 1, the method " + asked.name);
+  }
+}
+
+TEST(RopeSpeeds, KeepFastPairsAndSlowDownSlowOnes) {
+  const std::vector<Asked> all = {{"ntk_aware", 32, 5000, scaled(Method::ntk_aware, 6)},
+                                  {"yarn", 32, 5000, scaled(Method::yarn, 6, 2000)},
+                                  {"llama3", 32, 5000, scaled(Method::llama3, 6, 2000)}};
+  for (const Asked& asked : all) {
+    const arma::rowvec speeds = speeds_for(asked);
+    ASSERT_THAT(speeds, HasShape({{"1", 1}, {"D/2", 16}}));
+    const arma::rowvec slower = plain_speeds(32, 5000) / speeds;  // how many times
+    const arma::rowvec ends = {slower.front(), slower.back()};
+    EXPECT_THAT(ends, IsNear(arma::mat{{1, 6}}, {"1", "ends"})) << note(
+        "the method is " + asked.name + "; pair 0 keeps its speed, the last pair becomes factor = 6 times slower");
+    EXPECT_HOLDS(arma::diff(slower).min() > -1e-12, "a pair is slowed down more than the slower pair after it")
+        << note("the method is " + asked.name);
+  }
+}
+
+TEST(RopeSpeeds, EqualPyTorchForTheSettingsOfModels) {
+  const GoldenCase golden = load_golden("scaling");
+  const std::vector<Asked> all = {{"llama_3_1", 128, 500000, scaled(Method::llama3, 8, 8192)},
+                                  {"llama_3_2", 64, 500000, scaled(Method::llama3, 32, 8192)},
+                                  {"qwen_2_5", 128, 1000000, scaled(Method::yarn, 4, 32768)},
+                                  {"yarn_llama_2", 128, 10000, scaled(Method::yarn, 16, 4096)},
+                                  {"interpolated_llama_2", 128, 10000, scaled(Method::position_interpolation, 2)},
+                                  {"ntk_llama_2", 128, 10000, scaled(Method::ntk_aware, 2)}};
+  for (const Asked& asked : all) {
+    EXPECT_THAT(far_angles(speeds_for(asked)), IsNear(far_angles(golden.rowvec(asked.name)), speeds_axes))
+        << angles_for(asked.name);
+  }
+}
+
+TEST(RopeSpeeds, EqualPyTorchForOtherSettings) {
+  const GoldenCase golden = load_golden("scaling");
+  const std::vector<Asked> all = {{"unscaled", 10, 500, {}},
+                                  {"interpolated", 10, 500, scaled(Method::position_interpolation, 2.5)},
+                                  {"ntk", 10, 500, scaled(Method::ntk_aware, 2.5)},
+                                  {"ntk_of_two_pairs", 4, 50, scaled(Method::ntk_aware, 3)},
+                                  {"yarn_betas", 32, 10000, yarn_with(16, 4096, 20, 2.5)},
+                                  {"llama3_limits", 32, 10000, llama3_with(16, 1024, 2, 6.5)}};
+  for (const Asked& asked : all) {
+    EXPECT_THAT(far_angles(speeds_for(asked)), IsNear(far_angles(golden.rowvec(asked.name)), speeds_axes))
+        << angles_for(asked.name);
+  }
+}
+
+TEST(RopeSpeeds, EqualPyTorchWhereYarnLimitsItsRamp) {
+  const GoldenCase golden = load_golden("scaling");
+  const std::vector<std::pair<Asked, std::string>> all = {
+      {{"yarn_short", 12, 10000, scaled(Method::yarn, 3, 64)}, "YaRN after 64 tokens: low is below 0, so it becomes 0"},
+      {{"yarn_long", 8, 10, scaled(Method::yarn, 5, 700)}, "YaRN, base 10: high is above D - 1 = 7, so it becomes 7"},
+      {{"yarn_equal_limits", 14, 10000, scaled(Method::yarn, 3, 6)}, "YaRN after 6 tokens: low and high are 0"}};
+  for (const auto& [asked, sentence] : all) {
+    EXPECT_THAT(far_angles(speeds_for(asked)), IsNear(far_angles(golden.rowvec(asked.name)), speeds_axes))
+        << angles_for(sentence);
+  }
+}
+
+TEST(RopeSpeeds, EqualTheDefinitionForOtherSizes) {
+  for (const Asked& asked :
+       std::vector<Asked>{{"none", 2, 10000, {}},
+                          {"none", 6, 3, {}},
+                          {"position_interpolation", 2, 700, scaled(Method::position_interpolation, 9)},
+                          {"ntk_aware", 6, 2e6, scaled(Method::ntk_aware, 1.5)},
+                          {"yarn", 96, 30000, scaled(Method::yarn, 40, 5000)},
+                          {"yarn", 2, 10000, scaled(Method::yarn, 2, 300)},
+                          {"yarn", 64, 700, yarn_with(1.5, 1000, 9, 0.5)},
+                          {"llama3", 2, 10000, scaled(Method::llama3, 2, 20)},
+                          {"llama3", 48, 2e6, llama3_with(5, 100000, 0.5, 30)}}) {
+    EXPECT_THAT(far_angles(speeds_for(asked)), IsNear(far_angles(naive_speeds(asked)), speeds_axes))
+        << angles_for("the method is " + asked.name + ", D is " + std::to_string(asked.D));
+  }
+}
+
+TEST(RopeSpeeds, StartAfresh) {
+  for (const uword D : {8U, 12U, 8U}) {
+    for (Asked asked : asked_by_hand()) {
+      asked.D = D;
+      EXPECT_THAT(speeds_for(asked), IsNear(naive_speeds(asked), speeds_axes))
+          << note("the method is " + asked.name + "; there were calls with other arguments before");
+    }
+  }
+}
+
 TEST(Positions, LeavesTheGeneratorAlone) {
   const Linear interleaved(5, 12);
   expect_leaves_the_generator_alone("a function (to_half_split can copy the Linear that it gets)", [&] {
@@ -588,6 +845,7 @@ TEST(Positions, LeavesTheGeneratorAlone) {
     apply_rope(zeros(5, 6, 2), RopePairing::half_split);
     to_half_split(interleaved, 2);
     alibi_bias(3, 4, 5);
+    rope_speeds(6);
   });
 }
 
@@ -627,15 +885,28 @@ TEST(ApplyRope, RejectsAnOddNumberOfColumns) {
   }
 }
 
-TEST(ApplyRope, RejectsABaseThatIsNotPositive) {
-  const double infinity = std::numeric_limits<double>::infinity();
-  for (const double base : {0.0, -10000.0, infinity, -infinity, std::numeric_limits<double>::quiet_NaN()}) {
-    EXPECT_PRED_FORMAT1(RejectsOrNames(RejectsArgument("base", {}), likely_mistake("rope_base_accepted")), [=] {
-      apply_rope(zeros(5, 6, 4), RopePairing::interleaved, 0, base);
-    }) << note("base is " + std::to_string(base));
+TEST(ApplyRope, RejectsPositionsThatDoNotFit) {
+  for (const arma::SizeMat size :
+       {arma::SizeMat(4, 1), arma::SizeMat(5, 4), arma::SizeMat(1, 5), arma::SizeMat(5, 12)}) {
+    const arma::umat positions(size, arma::fill::zeros);
+    const RejectsArgument rejects("positions", {shape_text(positions)});
+    EXPECT_PRED_FORMAT1(RejectsOrNames(rejects, likely_mistake("rope_positions_accepted")), [=] {
+      apply_rope(zeros(5, 8, 6), RopePairing::half_split, positions);
+    }) << note("X is 5 x 8 x 6, positions is " + shape_text(positions));
   }
-  EXPECT_PRED_FORMAT1(RejectsArgument("base", {"-3"}),
-                      [] { apply_rope(zeros(5, 6, 4), RopePairing::half_split, 0, -3); });
+}
+
+TEST(ApplyRope, RejectsSpeedsThatDoNotFitOrAreNotFinite) {
+  const auto rejects = [](const arma::rowvec& speeds, const std::vector<std::string>& words) {
+    EXPECT_PRED_FORMAT1(RejectsOrNames(RejectsArgument("speeds", words), likely_mistake("rope_speeds_accepted")), [=] {
+      apply_rope(zeros(5, 6, 4), RopePairing::interleaved, {}, speeds);
+    }) << note("X is 5 x 6 x 4, speeds is " + shape_text(speeds));
+  };
+  rejects({1, 0.1}, {"1 x 2", "3"});
+  rejects({1, 0.1, 0.1, 0.01, 0.01, 0.001}, {"1 x 6", "3"});
+  for (const double bad : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    rejects({1, 0.1, bad}, {});
+  }
 }
 
 TEST(ToHalfSplit, RejectsHeadsThatDoNotDivideTheColumns) {
@@ -683,11 +954,43 @@ TEST(AlibiBias, RejectsSizesOfZero) {
   EXPECT_PRED_FORMAT1(RejectsArgument("S", {"0"}), [] { alibi_bias(3, 4, 0); });
 }
 
+TEST(RopeSpeeds, RejectAWidthWithoutPairs) {
+  for (const uword D : {0U, 1U, 7U}) {
+    EXPECT_PRED_FORMAT1(
+        RejectsOrNames(RejectsArgument("D", {std::to_string(D)}), likely_mistake("speeds_odd_accepted")),
+        [=] { rope_speeds(D); })
+        << note("D is " + std::to_string(D));
+  }
+  EXPECT_PRED_FORMAT1(RejectsArgument("D", {"2"}), [] { rope_speeds(2, 10000, scaled(Method::ntk_aware, 3)); })
+      << note("the method is ntk_aware: D / (D - 2) has no value for D = 2");
+}
+
+TEST(RopeSpeeds, RejectNumbersOutOfRange) {
+  const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const auto rejects = [](const std::string& name, double base, const RopeScaling& scaling) {
+    EXPECT_PRED_FORMAT1(RejectsOrNames(RejectsArgument(name, {}), likely_mistake("speeds_range_accepted")), [=] {
+      rope_speeds(6, base, scaling);
+    }) << note(name + " is out of its range");
+  };
+  for (const double bad : {1.0, -3.0, infinity, nan}) rejects("base", bad, {});
+  for (const double bad : {0.5, -2.0, infinity, nan})
+    rejects("factor", 10000, scaled(Method::position_interpolation, bad));
+  for (const Method method : {Method::yarn, Method::llama3}) {
+    rejects("original_max_position_embeddings", 10000, scaled(method, 2, 0));
+  }
+  for (const double bad : {0.0, nan}) rejects("beta_slow", 10000, yarn_with(2, 64, 32, bad));
+  for (const double bad : {3.0, infinity, nan}) rejects("beta_fast", 10000, yarn_with(2, 64, bad, 3));
+  for (const double bad : {-1.0, nan}) rejects("low_freq_factor", 10000, llama3_with(2, 64, bad, 4));
+  for (const double bad : {2.0, infinity, nan}) rejects("high_freq_factor", 10000, llama3_with(2, 64, 2, bad));
+}
+
 // ----------------------------------------------------------------------------------------------------------- speed
 
-ATTN_SPEED("apply_rope in both pairings, 2 sequences of 4 heads, 64 tokens, D = 16", [] {
-  const arma::cube X = normal(64, 16, 8);
-  return [X] { return apply_rope(apply_rope(X, RopePairing::interleaved), RopePairing::half_split); };
+ATTN_SPEED("apply_rope in both pairings, 2 sequences of 4 heads, 128 tokens, D = 32", [] {
+  const arma::cube X = normal(128, 32, 8);
+  return [X, positions = arma::umat(arma::join_rows(from(0, 128), from(90, 128)))] {
+    return apply_rope(apply_rope(X, RopePairing::interleaved, positions), RopePairing::half_split, positions);
+  };
 });
 
 }  // namespace

@@ -123,7 +123,15 @@ std::string Lesson::judged_file(const std::string& suite) const {
     const std::string concept_name = camel_case(fs::path(file).stem().string());
     if (begins_with(suite, concept_name) || begins_with(concept_name, suite)) return file;
   }
-  return files.size() == 1 ? files.front() : work_folder + "/" + name;
+  if (files.size() == 1) return files.front();
+  for (const auto& [check, task] : tasks_of_checks()) {
+    if (!begins_with(check, suite + ".")) continue;
+    for (const auto& file : files) {
+      const auto tasks = tasks_in(file);
+      if (std::find(tasks.begin(), tasks.end(), task) != tasks.end()) return file;
+    }
+  }
+  return work_folder + "/" + name;
 }
 
 fs::path Lesson::stub_of(const std::string& file) const { return stub_folder() / fs::path(file).filename(); }

@@ -117,7 +117,8 @@ struct Lesson {
   int count_checks() const;
 
   /// The file that a suite of checks judges: the stub whose name in CamelCase begins the suite's name or is begun by
-  /// it, or the lesson's only stub, or else the lesson's folder.
+  /// it, or the lesson's only stub, or the one with a task that a section with such checks names, or else the lesson's
+  /// folder.
   std::string judged_file(const std::string& suite) const;
 
   /// The task of each check, "Suite.Check": the one that the section of checks.cpp names in which it stands. Checks in

@@ -104,6 +104,19 @@ TEST_F(LessonFiles, AreRefusedWhenARemarkDoesNotSayHowOftenAQuestionIsAsked) {
   }
 }
 
+TEST_F(LessonFiles, AreJudgedByASuiteOfTheirNameOrOfTheirTasks) {
+  std::filesystem::create_directories(lesson.stub_folder());
+  for (const char* stub : {"answers.cpp", "question.cpp"}) {
+    std::ofstream(lesson.folder() / stub) << "";
+    std::ofstream(lesson.stub_folder() / stub) << (*stub == 'a' ? "// TODO(42.1): answer" : "// TODO(42.2): ask");
+  }
+  std::ofstream(lesson.checks_file())
+      << "// ----- ask, 42.2\nTEST(Ask, Why) {\n// ----- bad input\nTEST(Odd, Ends) {\n";
+  EXPECT_EQ(lesson.judged_file("AnswersInTime"), "lessons/42_answers/answers.cpp");
+  EXPECT_EQ(lesson.judged_file("Ask"), "lessons/42_answers/question.cpp");
+  EXPECT_EQ(lesson.judged_file("Odd"), "lessons/42_answers");
+}
+
 TEST_F(LessonFiles, SayWhatStudyingTheLessonTakes) {
   write_chapter("# 42 · Answers\n<!-- study: 75 minutes | often asked | after 00, 01 -->\n");
   EXPECT_EQ(lesson.study().minutes, 75);
