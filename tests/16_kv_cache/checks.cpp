@@ -1353,7 +1353,7 @@ TEST(CachedAttention, RejectsAChunkThatDoesNotFit) {
     EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 6 x 0"}), extend(arma::cube(5, 6, 0)));
     EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"6", "5"}), extend(zeros(5, 6, 2), {3, 6}));
     EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"3", "2"}), extend(zeros(5, 6, 2), {5, 2, 1}));
-    EXPECT_HOLDS(attention.cache().batch_size() == (first ? 0 : 2),
+    EXPECT_HOLDS(attention.cache().batch_size() == (first ? 0U : 2U),
                  "a rejected extend changed the number of sequences");
     if (first) attention.prefill(normal(5, 6, 2));
   }
