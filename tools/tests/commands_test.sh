@@ -128,7 +128,7 @@ holds "a name without a terminal's letters" no_escapes
 rm -rf .learn/backup
 
 # ------------------------------------------------------------------------------- answers that are no files, or too long
-within() { timeout 60 "$tool" --root "$copy" "$@"; } # nothing waits for the other end of a pipe
+within() { timeout 300 "$tool" --root "$copy" "$@"; } # nothing waits for the other end of a pipe
 for kind in "mkfifo" "mkdir" "ln -s /dev/zero"; do
   rm -rf "$lesson"
   $kind "$lesson"

@@ -569,12 +569,12 @@ TEST_F(Evening, ShowsTheChapterInAPagerThatSurvivesCtrlC) {
   ScreenRobot terminal(tool(), options);
   ASSERT_SHOWS(terminal, none_passed());
   terminal.type("o");
-  ASSERT_SHOWS(terminal, "What you will be able to do");
+  ASSERT_SHOWS(terminal, "The cat sat down");
   EXPECT_THAT(terminal.screen(), Not(HasSubstr("<!--")));
   terminal.type(key::ctrl_c);
   pause_for(200);
   terminal.type(" ");
-  EXPECT_GONE(terminal, "What you will be able to do");
+  EXPECT_GONE(terminal, "The cat sat down");
   terminal.type("q");
   ASSERT_SHOWS(terminal, "h hint  o read");
   terminal.type("h");  // keys are the screen's again
@@ -737,7 +737,7 @@ TEST_F(Evening, IsAsciiInALocaleThatKnowsNothingElse) {
     pause_for(100);
   }
   save(mistaken("unscaled"));
-  ASSERT_SHOWS(terminal, "likely  the scores are not divided by sqrt E");
+  ASSERT_SHOWS(terminal, "likely  the scores are not divided by sqrt D");
   EXPECT_SHOWS(terminal, "FAILED 01 self_attention_v1 - SelfAttentionV1.");
   EXPECT_TRUE(is_ascii(terminal.transcript())) << terminal;
 }

@@ -120,7 +120,7 @@ expect 1 "crashed: segmentation fault" "also failing" "of $total checks passed" 
 try 'for (volatile bool on = true; on;) {}'
 ninja -C build/dev lesson_01 >/dev/null # how long that takes is not the question
 before=$SECONDS
-expect 1 "stopped after 2 s of computing" "of $total checks passed" "!: 0 of $total" -- timeout 120 "$tool" --root "$copy" check 01
+expect 1 "stopped after 2 s of computing" "of $total checks passed" "!: 0 of $total" -- timeout 300 "$tool" --root "$copy" check 01
 [ $((SECONDS - before)) -le 60 ] || {
   echo "a loop took $((SECONDS - before)) s"
   failures=$((failures + 1))
