@@ -38,6 +38,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
+using testing::StartsWith;
 
 const std::string first_lesson = "01_self_attention_v1";
 const std::string blank_class = "05_interview_self_attention";
@@ -476,9 +477,12 @@ TEST(Review, OfAllAsksWhatPassedAndWhatIsAskedMostFirst) {
   for (const auto& lesson : lesson::find_lessons(copy)) questions += lesson.questions().size();
   ASSERT_THAT(lines, SizeIs(1 + questions + 1));
   EXPECT_EQ(lines[0], std::to_string(questions + 1) + " items:");
-  EXPECT_EQ(lines[1], "  03 masking: −1e9 or −inf?");
-  EXPECT_THAT(lines[3], HasSubstr("03 masking"));
-  EXPECT_THAT(lines[4], HasSubstr("00 warm_up: Why is the softmax computed with the maximum subtracted?"));
+  const auto own = lesson::find_lesson(copy, "03").questions();
+  const auto often = static_cast<std::size_t>(std::count_if(
+      own.begin(), own.end(), [](const auto& question) { return question.asked == lesson::Asked::often; }));
+  ASSERT_GT(often, 0U);
+  for (std::size_t i = 1; i <= often; ++i) EXPECT_THAT(lines[i], StartsWith("  03 masking: "));
+  EXPECT_THAT(lines[often + 1], StartsWith("  00 warm_up: ")) << "the same of a lesson that is not passed";
   EXPECT_EQ(lines.back(), "  03 masking: write it from blank");
 }
 
