@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "attn/masking.hpp"
 #include "attn/shape.hpp"
 #include "attn/todo.hpp"
 
