@@ -80,7 +80,9 @@ std::string anchor_of(const std::string& heading) {
 }
 
 bool has_anchor(const fs::path& file, const std::string& anchor) {
-  for (const auto& heading : all_matches(without_code(read_file(file)), std::regex("(?:^|\n)#+ +([^\n]+)"))) {
+  const std::string prose = without_code(read_file(file));
+  if (contains(prose, "<a id=\"" + anchor + "\"></a>")) return true;
+  for (const auto& heading : all_matches(prose, std::regex("(?:^|\n)#+ +([^\n]+)"))) {
     if (anchor_of(heading) == anchor) return true;
   }
   return false;
