@@ -3,6 +3,7 @@
 //   naive_v1      lesson 01: one head, double, without an output projection
 //   naive         lesson 07: separate projections, double
 //   fused         lesson 08: one projection, double
+//   whole         lesson 08 in float, with whole score matrices: beside it, flash shows what tiles alone gain
 //   flash         lesson 19, readable, float
 //   flash_fast    lesson 19's fast kernels, float
 //   learners      your lesson 19, instead of the readable one
@@ -11,6 +12,7 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -84,6 +86,28 @@ Forward around(HeadsAttention attention, Size size) {
   return in_float(std::make_shared<FlashLayer>(qkv, output, num_heads, std::move(attention)), size);
 }
 
+/// softmax(Q K^T / sqrt(D)) V, head after head, with all L x L scores of a head at once.
+arma::fcube attention_with_whole_scores(const arma::fcube& Q, const arma::fcube& K, const arma::fcube& V, bool causal) {
+  arma::fcube output(arma::size(V));
+  for (arma::uword h = 0; h < Q.n_slices; ++h) {
+    arma::fmat weights = Q.slice(h) * K.slice(h).t() / std::sqrt(static_cast<float>(Q.n_cols));  // (L x L)
+    for (arma::uword j = 1; causal && j < weights.n_cols; ++j) {
+      weights.col(j).head(j).fill(-arma::fdatum::inf);  // queries before key j
+    }
+    weights.each_col() -= arma::fvec(arma::max(weights, 1));
+    weights = arma::exp(weights);
+    weights.each_col() /= arma::fvec(arma::sum(weights, 1));
+    output.slice(h) = weights * V.slice(h);
+  }
+  return output;
+}
+
+Forward whole(Size size, bool causal) {
+  return around([=](const arma::fcube& Q, const arma::fcube& K,
+                    const arma::fcube& V) { return attention_with_whole_scores(Q, K, V, causal); },
+                size);
+}
+
 Forward flash(Size size, bool causal) {
   return around(
       [=](const arma::fcube& Q, const arma::fcube& K, const arma::fcube& V) {
@@ -137,9 +161,13 @@ int main(int argc, char** argv) {
   std::cout << "sgemm: " << sgemm * 1e-9 << " GFLOP/s with " << attn::fast::max_threads()
             << " threads, kernels: " << attn::fast::usable_kernels().front()->name << ", E = " << embed_dim
             << ", H = " << num_heads << "\n";
-  const std::vector<std::pair<std::string, MakeForward>> kinds = {
-      {"naive_v1", naive_v1}, {"naive", naive},           {"fused", fused},
-      {"flash", flash},       {"flash_fast", flash_fast}, {"learners", learners_flash}};
+  const std::vector<std::pair<std::string, MakeForward>> kinds = {{"naive_v1", naive_v1},
+                                                                  {"naive", naive},
+                                                                  {"fused", fused},
+                                                                  {"whole", whole},
+                                                                  {"flash", flash},
+                                                                  {"flash_fast", flash_fast},
+                                                                  {"learners", learners_flash}};
   for (const Size size : sizes) {
     for (const bool causal : {false, true}) {
       for (const auto& [kind, make] : kinds) {

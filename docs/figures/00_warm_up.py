@@ -17,18 +17,16 @@ def parts():
     figure.text(182, 65, "x W + b", "dim small", "middle")
     figure.matrix(224, 48, golden(LESSON, "linear_by_hand", "y"), 1, (40, 24), columns=("out 0", "out 1"))
 
-    figure.arrow((264, 102), (264, 120), (102, 120), (102, 134), dashed=True)
-    figure.text(182, 115, "lesson 01: rows to scores", "dim small", "middle")
-
-    figure.text(12, 150, "A softmax turns scores into shares.", "purple strong")
-    figure.matrix(62, 176, [[1, 0], [2, 4]], 0, (40, 24), rows=("query 0", "query 1"), columns=("key 0", "key 1"))
-    figure.arrow((150, 200), (216, 200))
-    figure.text(182, 193, "softmax", "dim small", "middle")
+    figure.text(12, 130, "A softmax turns scores into shares.", "purple strong")
+    figure.matrix(62, 156, [[1, 0], [2, 4]], 0, (40, 24), rows=("query 0", "query 1"), columns=("key 0", "key 1"))
+    figure.arrow((150, 180), (216, 180))
+    figure.text(182, 173, "softmax", "dim small", "middle")
     figure.matrix(
-        224, 176, golden(LESSON, "softmax_by_hand", "weights"), 2, (40, 24), 1, "purple", columns=("key 0", "key 1")
+        224, 156, golden(LESSON, "softmax_by_hand", "weights"), 2, (40, 24), 1, "purple", columns=("key 0", "key 1")
     )
-    for top in (176, 200):
+    for top in (156, 180):
         figure.text(310, top + 16, "sum 1", "dim small")
+    figure.text(12, 222, "Two separate examples; lesson 01 joins the parts.", "dim small")
     return figure
 
 

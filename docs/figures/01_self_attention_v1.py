@@ -1,7 +1,7 @@
-"""Lesson 01: the way from X to the context, with the numbers worked by hand."""
+"""Lesson 01: the way from X to the context, with the numbers worked by hand; and a map of weights with words."""
 
 import numpy as np
-from course import golden
+from course import golden, softmax
 from svg import Figure
 
 LESSON = "01_self_attention_v1"
@@ -24,11 +24,12 @@ def flow():
         figure.matrix(108, top, values, 0, small, shade=6, colour=colour)
         figure.text(132, top - 7, name, f"{colour} strong", "middle")
         figure.arrow((62, 165), (76, 165), (76, top + 22), (104, top + 22))
-        figure.text(78, top + 17, f"W_{name.lower()}", "dim small")
+        figure.text(80, top + 14, f"W_{name.lower()}", "dim small")
     figure.matrix(196, 40, scores, 2, wide)
     figure.text(240, 33, "scores Q Kᵀ / √D", "strong", "middle")
     figure.arrow((160, 62), (192, 62))
     figure.line((160, 165), (174, 165), (174, 62))
+    figure.text(178, 108, "Kᵀ", "orange strong")
     figure.text(290, 66, "L x L", "dim small")
     figure.arrow((240, 92), (240, 124))
     figure.text(248, 112, "softmax of", "dim small")
@@ -46,14 +47,35 @@ def flow():
     return figure
 
 
+# What each word offers (its key) and asks for (its query), chosen by hand: a thing, a deed, a state.
+WORDS = {
+    "The": ((0, 0, 0), (1, 0, 0)),
+    "cat": ((1, 0, 0), (0.6, 0, 0.6)),
+    "sat": ((0, 1, 0), (0.8, 0.4, 0)),
+    "down": ((0, 0, 0.4), (0, 0.9, 0)),
+    "because": ((0, 0, 0), (0, 0.7, 0.7)),
+    "it": ((0.3, 0, 0), (1, 0, 0)),
+    "was": ((0, 0.3, 0), (0, 0, 0.9)),
+    "tired": ((0, 0, 1), (0.8, 0, 0.3)),
+}
+
+
 def heat():
-    weights = golden(LESSON, "batch", "weights")[0]
-    figure = Figure("A map of weights: row i shows from which tokens token i takes, and each row sums to one", 172)
-    tokens = [f"token {i}" for i in range(len(weights))]
-    figure.matrix(
-        100, 40, weights, 2, (52, 26), shade=1, colour="purple", rows=tokens, columns=[f"key {i}" for i in range(4)]
-    )
-    figure.text(12, 165, "The darker, the more the token of this row takes.", "dim small")
+    keys, queries = (7 * np.array([word[n] for word in WORDS.values()]) for n in (0, 1))
+    weights = softmax(queries @ keys.T / 7 / np.sqrt(3))
+    figure = Figure("A map of weights with a word for each row and column: it takes most from cat", 268)
+    left, top, width, height = 66, 70, 35, 21
+    names = list(WORDS)
+    figure.matrix(left, top, weights, 2, (width, height), shade=1, colour="purple")
+    for n, name in enumerate(names):
+        strong = "orange strong" if name == "it" else "dim"
+        figure.text(left - 6, top + n * height + 15, name, f"{strong} small", "end")
+        figure.parts.append(
+            f'<text transform="translate({left + n * width + 21} {top - 6}) rotate(-50)" '
+            f'class="{"orange strong" if name == "cat" else "dim"} small">{name}</text>'
+        )
+    figure.rect(left, top + names.index("it") * height, len(names) * width, height, "card", 0, "orange", 0)
+    figure.text(12, 260, "Row: who takes. Column: from whom.", "dim small")
     return figure
 
 

@@ -1,7 +1,8 @@
-"""Lesson 03: masks as squares, 1 where a query (row) may attend to a key (column)."""
+"""Lesson 03: masks as squares, 1 where a query (row) may attend to a key (column); a row masked before and after softmax."""
 
 import numpy as np
-from svg import Figure
+from course import softmax
+from svg import Figure, text_of
 
 CAUSAL = np.tri(4, dtype=int)
 
@@ -36,5 +37,41 @@ def more_masks():
     return figure
 
 
+def steps(figure, left, title, colour, rows):
+    """The way of one row of scores, downwards: (values, what comes after them)."""
+    figure.text(left + 63, 20, title, f"{colour} strong", "middle")
+    for j in range(3):
+        figure.text(left + 21 + 42 * j, 38, f"key {j}", ("orange" if j == 2 else "dim") + " small", "middle")
+    for i, (values, after) in enumerate(rows):
+        top = 44 + 50 * i
+        for j, value in enumerate(values):
+            figure.rect(left + 42 * j, top, 42, 24, "orange" if j == 2 else "card", 0.15 if j == 2 else 0, "faint", 0)
+            text = "−∞" if np.isinf(value) else text_of(value, 2)
+            figure.text(left + 21 + 42 * j, top + 16, text, "small mono", "middle")
+        if i < len(rows) - 1:
+            figure.arrow((left + 8, top + 27), (left + 8, top + 47))
+            figure.text(left + 18, top + 41, after, ("orange strong" if "mask" in after else "dim") + " small")
+        else:
+            figure.text(left + 63, top + 42, after, f"{colour} strong", "middle")
+
+
+def order():
+    scores = np.array([2.0, 1.0, 3.0])
+    masked = np.where([0, 0, 1], -np.inf, scores)
+    late = softmax(scores) * [1, 1, 0]
+    figure = Figure("Masked before the softmax, the weights sum to one; masked after it, they do not", 250)
+
+    def divided(exponentials):
+        return f"divided by {exponentials.sum():.2f}"
+
+    before = [(scores, "mask"), (masked, "exp"), (np.exp(masked), divided(np.exp(masked)))]
+    before.append((softmax(masked), f"sum {softmax(masked).sum():.0f}"))
+    after = [(scores, "exp"), (np.exp(scores), divided(np.exp(scores))), (softmax(scores), "mask")]
+    after.append((late, f"sum {late.sum():.2f}"))
+    steps(figure, 24, "right: mask first", "green", before)
+    steps(figure, 210, "wrong: mask last", "orange", after)
+    return figure
+
+
 def figures():
-    return {"masks": masks(), "more_masks": more_masks()}
+    return {"masks": masks(), "more_masks": more_masks(), "order": order()}

@@ -43,10 +43,10 @@ def block():
 
 def weights():
     before, after = golden(LESSON, "by_hand", "eval_weights")[0], golden(LESSON, "by_hand", "weights")[0]
-    figure = Figure("Dropout with p = 0.2: one weight becomes 0, the others grow, and rows no longer sum to one", 122)
+    figure = Figure("Dropout with p = 0.2: one weight becomes 0, the others grow, and rows no longer sum to one", 136)
     figure.matrix(12, 36, before, 4, (46, 26), shade=1.3, colour="purple")
     figure.text(58, 18, "weights", "purple strong", "middle")
-    figure.text(112, 66, "·", "strong", "middle")
+    figure.text(112, 66, "⊙", "strong", "middle")
     figure.matrix(120, 36, 1 * (after > 0), 0, (22, 26))
     figure.text(142, 18, "keep", "strong", "middle")
     figure.text(189, 66, "/ 0.8 =", "dim small", "middle")
@@ -55,7 +55,8 @@ def weights():
     figure.text(334, 18, "sum", "dim small", "middle")
     for i, total in enumerate(np.sum(after, axis=1)):
         figure.text(334, 53 + 26 * i, f"{total:.4f}", "small mono", "middle")
-    figure.text(12, 110, "Rows sum to one before, and after only on average.", "dim small")
+    figure.text(12, 108, "⊙: times, place by place.", "dim small")
+    figure.text(12, 124, "Rows sum to one before, and after only on average.", "dim small")
     return figure
 
 

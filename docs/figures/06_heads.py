@@ -1,7 +1,7 @@
-"""Lesson 06: the columns of X become heads, and where their numbers lie in memory."""
+"""Lesson 06: why one attention is not enough, how columns become heads, and where their numbers lie in memory."""
 
 from course import golden
-from svg import Figure
+from svg import LETTER, Figure
 
 LESSON = "06_heads"
 COLOURS = ("blue", "orange")  # of head 0 and of head 1
@@ -15,10 +15,32 @@ def cells(figure, x, y, values, colours, width=30, height=24):
             figure.text(x + (j + 0.5) * width, y + i * height + height / 2 + 4, f"{value:.0f}", "small mono", "middle")
 
 
+def two_heads():
+    figure = Figure("The word it needs two answers: head 0 looks at cat, head 1 at tired", 118)
+    words, gap, x = "The cat sat down because it was tired".split(), 9, 34
+    middle = {}
+    for word in words:
+        width = LETTER * len(word)
+        middle[word] = x + width / 2
+        figure.text(middle[word], 68, word, "strong" if word == "it" else "dim", "middle")
+        x += width + gap
+    for colour, word, line, tip, bend in (("blue", "cat", 54, 52, 4), ("orange", "tired", 76, 78, 122)):
+        start, end = middle["it"], middle[word]
+        figure.parts.append(
+            f'<path d="M{start:.1f},{line} Q{(start + end) / 2:.1f},{bend} {end:.1f},{tip}" '
+            f'class="{colour}-line" stroke-width="2"/>'
+        )
+        figure.arrow((end + (start - end) * 0.06, tip + (bend - tip) * 0.12), (end, tip), colour=colour)
+    figure.text((middle["it"] + middle["cat"]) / 2, 18, "head 0: who is meant?", "blue small", "middle")
+    figure.text(348, 112, "head 1: what is said of it?", "orange small", "end")
+    return figure
+
+
 def columns():
     X, heads = golden(LESSON, "by_hand", "X"), golden(LESSON, "by_hand", "heads")
     figure = Figure(
-        "The columns of each sequence are cut into two heads; head h of sequence b becomes slice b·H + h", 228
+        "The columns of Q, K or V are cut into two heads for each sequence; head h of sequence b becomes slice b·H + h",
+        228,
     )
     for b in range(2):
         top = 50 + 98 * b
@@ -30,7 +52,7 @@ def columns():
             left = 192 + 82 * h
             figure.text(left + 30, top - 7, f"slice {2 * b + h}", f"{colour} strong", "middle")
             cells(figure, left, top, heads[b, h], [colour] * 2)
-    figure.text(14, 218, "Rows are tokens. Each head keeps all of them.", "dim small")
+    figure.text(14, 218, "Rows: tokens of Q, K or V. A head keeps them all.", "dim small")
     return figure
 
 
@@ -60,4 +82,4 @@ def memory():
 
 
 def figures():
-    return {"columns": columns(), "memory": memory()}
+    return {"two_heads": two_heads(), "columns": columns(), "memory": memory()}

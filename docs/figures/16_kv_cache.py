@@ -1,6 +1,6 @@
 """Lesson 16: which scores are computed with and without a KV cache, and the roofline of decoding."""
 
-from math import log10
+from math import atan2, log10, pi
 
 from svg import Figure
 
@@ -11,7 +11,7 @@ def triangle():
     figure = Figure(
         "With a KV cache prefill computes the first three rows of the causal triangle and each decode step adds one row; "
         "without it, every step computes all rows again",
-        236,
+        250,
     )
     panels = ((64, "with a KV cache", "blue"), (216, "without, at token 5", "dim"))
     for left, title, colour in panels:
@@ -22,7 +22,7 @@ def triangle():
                 if j > i:
                     fill, opacity = "faint", 0
                 elif cached:
-                    fill, opacity = ("blue", 0.55) if i < prompt else ("orange", 0.35 + 0.2 * (i % 2))
+                    fill, opacity = ("blue", 0.55) if i < prompt else ("orange", 0.55)
                 else:
                     fill, opacity = ("orange", 0.55) if i == total - 1 else ("dim", 0.3)
                 figure.rect(left + j * cell, 46 + i * cell, cell, cell, fill, opacity, "faint", 0)
@@ -32,15 +32,16 @@ def triangle():
         figure.text(58, 50 + (i + 0.5) * cell, f"query {i}", "dim small", "end")
     bottom = 46 + total * cell
     rows = [i + 1 for i in range(total)]
-    again = sum(sum(rows[:n]) for n in range(prompt, total + 1))
     figure.rect(10, bottom + 12, 10, 10, "blue", 0.55, None, 2)
     figure.text(26, bottom + 21, "prefill", "small")
     figure.rect(80, bottom + 12, 10, 10, "orange", 0.55, None, 2)
     figure.text(96, bottom + 21, "decode, row by row", "small")
     figure.rect(236, bottom + 12, 10, 10, "dim", 0.3, None, 2)
     figure.text(252, bottom + 21, "computed again", "small")
-    figure.text(10, bottom + 46, f"{sum(rows)} scores in all,", "strong small")
-    figure.text(112, bottom + 46, f"and {again} when each step starts anew", "dim small")
+    anew = [sum(rows[:n]) for n in range(prompt, total + 1)]
+    figure.text(10, bottom + 44, f"With it {sum(rows)} scores in all.", "strong small")
+    sums = " + ".join(str(n) for n in anew)
+    figure.text(10, bottom + 60, f"Without it {sums} = {sum(anew)}: here, the last {anew[-1]}.", "dim small")
     return figure
 
 
@@ -55,7 +56,7 @@ def roofline():
 
     figure = Figure(
         "A roofline: decoding does 1 to 6 FLOPs for each byte and reaches at most 9 TFLOP/s; prefill reaches the peak of 312",
-        238,
+        254,
     )
     left, right, top, bottom = 52, 346, 30, 190
 
@@ -75,10 +76,18 @@ def roofline():
         figure.text(left - 6, y(value) + 4, str(value), "dim small", "end")
     figure.text(left - 6, y(peak) + 4, "312", "dim small", "end")
     figure.text(8, 18, "TFLOP/s at most", "dim small")
-    for value in (1, 6, 2048):
+    for value in (1, 10, 100, 1000):
         figure.text(x(value), bottom + 15, str(value), "dim small", "middle")
-    figure.text(x(ridge), bottom + 15, f"{ridge:.0f}", "dim small", "middle")
+        figure.line((x(value), bottom), (x(value), bottom + 4), colour="faint")
+    figure.text(x(ridge) + 5, bottom - 6, f"{ridge:.0f}", "small")
     figure.text((left + right) / 2, bottom + 34, "FLOPs for each byte moved", "dim small", "middle")
+    figure.text((left + right) / 2, bottom + 52, "Each step on both axes: 10 times as much.", "dim small", "middle")
+    figure.text(right, y(peak) - 7, "arithmetic decides", "small", "end")
+    turned = atan2(y(10) - y(100), x(100) - x(10)) * 180 / pi
+    figure.parts.append(
+        f'<text transform="translate({x(34):.1f} {y(34 * bandwidth) - 8:.1f}) rotate({-turned:.1f})" class="ink small" '
+        'text-anchor="middle">memory decides</text>'
+    )
 
     # Prefill: S tokens share the weights, and write as many keys and values as a step of decoding reads.
     def dot(flops_per_byte, colour):
@@ -87,9 +96,10 @@ def roofline():
         return x(flops_per_byte), y(tera)
 
     one, many, prefill = dot(intensity(1), "orange"), dot(intensity(32), "orange"), dot(S, "blue")
-    figure.text(one[0] + 10, one[1] + 10, f"1 sequence: {intensity(1) * bandwidth:.1f}", "orange small")
-    figure.text(many[0] + 10, many[1] + 10, f"32 sequences: {intensity(32) * bandwidth:.1f}", "orange small")
-    figure.text(prefill[0] + 14, prefill[1] + 20, "prefill", "blue small", "end")
+    figure.text(one[0] + 10, one[1] + 10, f"1 sequence: {intensity(1) * bandwidth:.1f} TFLOP/s", "orange small")
+    figure.text(many[0] + 10, many[1] + 8, "32 sequences:", "orange small")
+    figure.text(many[0] + 10, many[1] + 22, f"{intensity(32) * bandwidth:.1f} TFLOP/s", "orange small")
+    figure.text(prefill[0] + 14, prefill[1] + 20, "prefill: 2048", "blue small", "end")
     for line, words in enumerate(("decode:", f"below {limit:.0f},", "any batch")):
         figure.text((left + x(limit)) / 2, top + 18 + 15 * line, words, "orange small", "middle")
     return figure

@@ -47,7 +47,8 @@ class CachedAttention {
   /// @param X       (L x E x B), B as before, padded at the end with finite numbers
   /// @param lengths how many rows are new tokens of each sequence, B numbers from 0 to L; empty: all L rows. A sequence
   ///                without new tokens keeps its part of the cache as it is
-  /// @return        (L x E x B); rows after a sequence's length mean nothing
+  /// @return        (L x E x B); rows after a sequence's length mean nothing. Zeros when no sequence has a token yet, as
+  ///                there is no key to attend to
   /// @throws std::invalid_argument naming X or lengths, what it was and what was expected. The cache is then as it was
   ///         before.
   arma::cube extend(const arma::cube& X, const arma::uvec& lengths = {});

@@ -8,11 +8,11 @@ namespace attn {
 
 /// Inverted dropout: in training each number becomes 0 with probability p, and those that are kept are divided by
 /// 1 - p, so that the mean stays the same. In evaluation it does nothing (Srivastava et al. 2014; PyTorch's
-/// torch.nn.Dropout). A new Dropout is in training mode.
+/// torch.nn.Dropout). A new Dropout is in training mode. Its mask, keep, is not the attention mask: 1 is kept, 0 dropped.
 class Dropout {
  public:
   /// @param p the probability that a number is dropped, 0 <= p < 1
-  /// @throws std::invalid_argument "p is 1.5, expected 0 <= p < 1" (also for NaN).
+  /// @throws std::invalid_argument "p is 1.500000, expected 0 <= p < 1" (also for NaN).
   explicit Dropout(double p);
 
   void train() { training_ = true; }
@@ -21,7 +21,7 @@ class Dropout {
   double p() const { return p_; }
 
   /// @return a cube as large as x: in training apply(x, next_mask(x), p()), else x itself
-  /// @throws std::invalid_argument when a mask was injected that is not as large as x.
+  /// @throws std::invalid_argument while training, when a mask was injected that is not as large as x.
   arma::cube operator()(const arma::cube& x);
 
   /// Dropout with a mask that is given: x / (1 - p) where keep is not 0, and 0 elsewhere.

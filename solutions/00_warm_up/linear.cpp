@@ -7,6 +7,7 @@
 namespace attn {
 
 Linear::Linear(arma::uword in, arma::uword out, bool with_bias) {
+  // require_positive for both, and for their product to fit into an arma::uword
   require_product({{"in", in}, {"out", out}});
   const double bound = 1.0 / std::sqrt(static_cast<double>(in));
   weight = arma::randu(in, out, arma::distr_param(-bound, bound));

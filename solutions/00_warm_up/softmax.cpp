@@ -6,6 +6,7 @@ namespace attn {
 
 arma::mat softmax_rows(const arma::mat& scores) {
   require_shape("scores", scores, {{"L"}, {"S"}});
+  // arma::vec(...) says that the maxima are a column; the lines work without it, too
   arma::mat exponentials = scores;                             // (L x S)
   exponentials.each_col() -= arma::vec(arma::max(scores, 1));  // the largest of a row becomes exp(0) = 1
   exponentials = arma::exp(exponentials);

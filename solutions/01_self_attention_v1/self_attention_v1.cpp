@@ -37,7 +37,7 @@ arma::cube attention_scores_einsum(const arma::cube& Q, const arma::cube& K) {
   for (arma::uword b = 0; b < Q.n_slices; ++b)
     for (arma::uword i = 0; i < Q.n_rows; ++i)
       for (arma::uword j = 0; j < K.n_rows; ++j)
-        for (arma::uword h = 0; h < Q.n_cols; ++h) scores(i, j, b) += Q(i, h, b) * K(j, h, b);
+        for (arma::uword d = 0; d < Q.n_cols; ++d) scores(i, j, b) += Q(i, d, b) * K(j, d, b);
   return scores;
 }
 

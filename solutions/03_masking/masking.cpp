@@ -24,6 +24,7 @@ arma::cube masked_fill(const arma::cube& scores, const Mask& mask, double value)
 
 Mask padding_mask(const arma::uvec& lengths, arma::uword L, arma::uword S) {
   require_positive("lengths, its size", lengths.n_elem);
+  // require_positive for all three, and for their product to fit into an arma::uword
   require_product({{"L", L}, {"S", S}, {"B", lengths.n_elem}});
   if (lengths.max() > S) {
     throw std::invalid_argument("lengths holds " + std::to_string(lengths.max()) +
@@ -37,7 +38,7 @@ Mask padding_mask(const arma::uvec& lengths, arma::uword L, arma::uword S) {
 }
 
 Mask causal_mask(arma::uword L, arma::uword S) {
-  require_product({{"L", L}, {"S", S}});
+  require_product({{"L", L}, {"S", S}});  // likewise
   Mask mask(L, S, 1, arma::fill::zeros);
   for (arma::uword i = 0; i < L; ++i) {
     for (arma::uword j = 0; j < S; ++j) mask(i, j, 0) = j + L <= i + S;  // j <= i + S - L, without going below zero

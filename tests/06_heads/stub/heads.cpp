@@ -6,7 +6,7 @@
 
 namespace attn {
 
-// X (L x E x B) -> (L x D x H·B), slice b·H + h
+// X (L x E x B): Q, K or V -> (L x D x H·B), slice b·H + h
 arma::cube split_heads(arma::cube X, arma::uword num_heads) {
   // TODO(06.1): reject an X with a size of zero, and a num_heads that is zero or does not divide the columns
   // (require_shape and require_multiple in attn/shape.hpp). Then give X its new sizes (view in attn/view.hpp) and
