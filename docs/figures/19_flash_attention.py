@@ -50,7 +50,9 @@ def staircase():
 
 
 def memories():
-    figure = Figure("The memories of a GPU, from the nearest to the farthest, and what flash attention keeps in each", 330)
+    figure = Figure(
+        "The memories of a GPU, from the nearest to the farthest, and what flash attention keeps in each", 330
+    )
     figure.text(92, 20, "A100", "strong", "middle")
     figure.text(206, 20, "kept there", "strong")
     for shift in (8, 4):  # two more multiprocessors behind the first
