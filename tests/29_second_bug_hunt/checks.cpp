@@ -571,7 +571,7 @@ TEST(CachedPrefix, AgreesAfterSixtySixTokens) {
 }
 
 TEST(CachedPrefix, BlocksTheFuture) {
-  const arma::uword L = 7, S = 10;
+  const arma::uword L = 7, S = 9;
   const arma::cube Q = normal(L, 4, 2), K = normal(S, 4, 2), V = normal(S, 5, 2);
   const arma::cube before = tiled_attention(Q, K, V, 4, 4);
   for (arma::uword j = S - L + 1; j < S; ++j) {
@@ -585,7 +585,7 @@ TEST(CachedPrefix, BlocksTheFuture) {
     EXPECT_HOLDS(numbers(changed) == numbers(expected),
                  "token " + std::to_string(j) + " was changed, and the output of tokens " + numbers(changed) +
                      " with it; expected: " + numbers(expected))
-        << note("tokens 0 to 2 are in the cache, the queries are tokens 3 to 9; tiles of 4 x 4");
+        << note("tokens 0 and 1 are in the cache, the queries are tokens 2 to 8; tiles of 4 x 4");
   }
 }
 
@@ -634,7 +634,7 @@ TEST(CachedPrefix, AcceptsExtremeScores) {
       for (arma::uword n = 0; n < 2; ++n) first.slice(n).each_row() = arma::rowvec(V.slice(n).row(0));
       return first;
     }();
-    EXPECT_THAT(tiled_attention(Q, K, V, 4, 3), IsNear(wanted, output_axes))
+    EXPECT_THAT(tiled_attention(Q, K, V, 3, 4), IsNear(wanted, output_axes))
         << note("each key's score is 900 " + std::string(step > 0 ? "above" : "below") +
                 " that of the key before it, so a query takes the value of the " + (step > 0 ? "last" : "first") +
                 " key that it sees");
