@@ -528,6 +528,17 @@ TEST(ManyBlocks, AcceptsExtremeScores) {
     EXPECT_THAT(blockwise_attention(arma::cube(1, 1, 2, arma::fill::ones), K, V, 2), IsNear(wanted, output_axes))
         << note("the score of key " + std::to_string(best) + " is 900, those of the others are -900; blocks of 2");
   }
+  arma::cube Q(2, 1, 2), K(5, 1, 2);
+  Q.row(0).fill(1);
+  Q.row(1).fill(900);
+  for (arma::uword j = 0; j < 5; ++j) K.row(j).fill(static_cast<double>(j));
+  arma::cube wanted(2, 4, 2);
+  for (arma::uword n = 0; n < 2; ++n) {
+    wanted.slice(n).row(0) = naive_attention(head(Q, 1), K, V).slice(n);
+    wanted.slice(n).row(1) = V.slice(n).row(4);
+  }
+  EXPECT_THAT(blockwise_attention(Q, K, V, 2), IsNear(wanted, output_axes))
+      << note("the scores of query 0 are 0, 1, 2, 3 and 4, those of query 1 are 900 times as large; blocks of 2");
 }
 
 TEST(ManyBlocks, EqualsTheDefinitionForOtherSizes) {
