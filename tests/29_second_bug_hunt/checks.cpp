@@ -384,7 +384,7 @@ TEST(LongText, AttendsToTheNewestKeysAndNoOthers) {
   struct Sizes {
     arma::uword L, S, window;
   };
-  for (const auto& [L, S, window] : {Sizes{3, 8, 2}, {1, 6, 4}, {4, 7, 3}}) {
+  for (const auto& [L, S, window] : {Sizes{3, 9, 2}, {1, 8, 6}, {4, 11, 5}}) {
     const arma::cube Q = normal(L, 5, 2), K = normal(S, 5, 2);
     arma::cube V(S, S, 2);
     V.each_slice() = arma::mat(S, S, arma::fill::eye);  // so the output is the weights
@@ -419,11 +419,11 @@ TEST(LongText, GivesTheSameAtOnceAndInChunks) {
 TEST(LongText, ForgetsWhatIsOlderThanTheWindow) {
   const arma::cube Q = normal(2, 4, 3), K = normal(9, 4, 3), V = normal(9, 5, 3);
   arma::cube other_K = K, other_V = V;
-  other_K.rows(0, 4) *= -3;
-  other_V.rows(0, 4) += 1000;
-  EXPECT_THAT(windowed_attention(Q, other_K, other_V, 3),
-              IsNear(naive_attention(Q, K, V, visible(2, 9, 3)), output_axes))
-      << note("the queries are tokens 7 and 8, the window is 3; keys and values 0 to 4 were changed, and are too old");
+  other_K.rows(0, 2) *= -3;
+  other_V.rows(0, 2) += 1000;
+  EXPECT_THAT(windowed_attention(Q, other_K, other_V, 5),
+              IsNear(naive_attention(Q, K, V, visible(2, 9, 5)), output_axes))
+      << note("the queries are tokens 7 and 8, the window is 5; keys and values 0 to 2 were changed, and are too old");
 }
 
 TEST(LongText, ReturnsTheOwnValueForAWindowOfOne) {
@@ -434,9 +434,9 @@ TEST(LongText, ReturnsTheOwnValueForAWindowOfOne) {
 
 TEST(LongText, EqualsPyTorch) {
   const GoldenCase golden = load_golden("window");
-  EXPECT_THAT(windowed_attention(golden.cube("Q"), golden.cube("K"), golden.cube("V"), 4),
+  EXPECT_THAT(windowed_attention(golden.cube("Q"), golden.cube("K"), golden.cube("V"), 5),
               Matches(golden.expected("output")))
-      << note("the window is 4; the queries are the last 3 of 9 tokens");
+      << note("the window is 5; the queries are the last 3 of 9 tokens");
 }
 
 TEST(LongText, EqualsTheDefinitionForOtherSizes) {

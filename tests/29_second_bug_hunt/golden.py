@@ -84,7 +84,7 @@ def cases():
         "step_by_hand": step_case(Case(), [2, 1], *stored, *new),
         "step": random_step(294, [5, 1, 3, 0], 2, 3, 7),
         "window_by_hand": window_case(Case(), 2, column(1, 2), column(2, 0, 1, 0), column(8, 4, 2, 1)),
-        "window": window_case(Case(295), 4, 2 * randn(2, 3, 5), 2 * randn(2, 9, 5), randn(2, 9, 6)),
+        "window": window_case(Case(295), 5, 2 * randn(2, 3, 5), 2 * randn(2, 9, 5), randn(2, 9, 6)),
         "blocks_by_hand": qkv_case(Case(), column(1), column(0, 1, 2), column(6, 3, 0)),
         "blocks": qkv_case(Case(296), 2 * randn(2, 3, 5), 2 * randn(2, 8, 5), randn(2, 8, 6)),
         "tiles_by_hand": causal_case(Case(), column(1, 1, 1), column(0, 1, 2, 0), column(1, 2, 4, 8)),
