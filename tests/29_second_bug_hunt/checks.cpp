@@ -292,7 +292,7 @@ TEST(ShortSentences, GivesTheTwoSentencesWorkedByHand) {
   BatchCache cache = cache_of(golden);
   EXPECT_THAT(Step(golden).take(cache), Matches(golden.expected("output")))
       << given("keys", golden.cube("keys")) << given("values", golden.cube("values")) << given("q", golden.cube("q"))
-      << given("k", golden.cube("k")) << given("v", golden.cube("v")) << note("the lengths are 2 and 1");
+      << given("k", golden.cube("k")) << given("v", golden.cube("v")) << note("the lengths are 1 and 2");
 }
 
 TEST(ShortSentences, GivesEachSentenceWhatItGivesAlone) {
@@ -318,13 +318,13 @@ TEST(ShortSentences, IgnoresUnusedRows) {
   const BatchCache clean = drawn_cache(lengths, 2, 3, 8, false);
   BatchCache other = clean;
   for (arma::uword n = 0; n < other.keys.n_slices; ++n) {
-    const arma::uword unused = 8 - lengths(n / 2);
-    other.keys.slice(n).tail_rows(unused) = normal(unused, 3);
-    other.values.slice(n).tail_rows(unused).fill(1000);
+    other.keys.slice(n).row(lengths(n / 2) + 1) = arma::rowvec(3, arma::fill::randn);
+    other.values.slice(n).row(lengths(n / 2) + 1).fill(1000);
   }
   const Step step(3, 8);
-  EXPECT_THAT(step.take(other), IsNear(step.naive(clean), step_axes))
-      << note("the lengths are 2, 5, 0, 3; the unused rows hold what an earlier batch left there");
+  EXPECT_THAT(step.take(other), IsNear(step.naive(clean), step_axes)) << note(
+      "the lengths are 2, 5, 0, 3, and one more after this step; the row after that holds what an earlier batch left "
+      "there");
 }
 
 TEST(ShortSentences, EqualsPyTorch) {
@@ -377,7 +377,7 @@ TEST(LongText, GivesTheChunkWorkedByHand) {
   EXPECT_THAT(windowed_attention(golden.cube("Q"), golden.cube("K"), golden.cube("V"), 2),
               Matches(golden.expected("output")))
       << given("Q", golden.cube("Q")) << given("K", golden.cube("K")) << given("V", golden.cube("V"))
-      << note("the window is 2; the queries are tokens 2 and 3");
+      << note("the window is 2; the queries are tokens 2, 3 and 4");
 }
 
 TEST(LongText, AttendsToTheNewestKeysAndNoOthers) {
@@ -417,13 +417,13 @@ TEST(LongText, GivesTheSameAtOnceAndInChunks) {
 }
 
 TEST(LongText, ForgetsWhatIsOlderThanTheWindow) {
-  const arma::cube Q = normal(2, 4, 3), K = normal(9, 4, 3), V = normal(9, 5, 3);
+  const arma::cube Q = normal(6, 4, 3), K = normal(12, 4, 3), V = normal(12, 5, 3);
   arma::cube other_K = K, other_V = V;
   other_K.rows(0, 2) *= -3;
   other_V.rows(0, 2) += 1000;
-  EXPECT_THAT(windowed_attention(Q, other_K, other_V, 5),
-              IsNear(naive_attention(Q, K, V, visible(2, 9, 5)), output_axes))
-      << note("the queries are tokens 7 and 8, the window is 5; keys and values 0 to 2 were changed, and are too old");
+  EXPECT_THAT(windowed_attention(Q, other_K, other_V, 4),
+              IsNear(naive_attention(Q, K, V, visible(6, 12, 4)), output_axes))
+      << note("the queries are tokens 6 to 11, the window is 4; keys and values 0 to 2 were changed, and are too old");
 }
 
 TEST(LongText, ReturnsTheOwnValueForAWindowOfOne) {
@@ -436,7 +436,7 @@ TEST(LongText, EqualsPyTorch) {
   const GoldenCase golden = load_golden("window");
   EXPECT_THAT(windowed_attention(golden.cube("Q"), golden.cube("K"), golden.cube("V"), 5),
               Matches(golden.expected("output")))
-      << note("the window is 5; the queries are the last 3 of 9 tokens");
+      << note("the window is 5; the queries are the last 7 of 11 tokens");
 }
 
 TEST(LongText, EqualsTheDefinitionForOtherSizes) {

@@ -39,9 +39,11 @@ def step_case(case, lengths, keys, values, q, k, v):
 
 
 def random_step(seed, lengths, H, D, capacity):
-    """The unused rows hold what another batch left there."""
+    """One row after the next token of each sentence holds what another batch left there; the others are zeros."""
     case, B = Case(seed), len(lengths)
-    stored, new = (torch.randn(2, B, H, capacity, D), 2 * torch.randn(3, B, H, 1, D))
+    stored, new = torch.randn(2, B, H, capacity, D), 2 * torch.randn(3, B, H, 1, D)
+    for b, length in enumerate(lengths):
+        stored[:, b, :, length + 2 :] = 0
     return step_case(case, lengths, *stored, *new)
 
 
@@ -73,18 +75,18 @@ def cases():
         doubles([[[[1], [1]], [[0], [1]]]]),
         doubles([[[[1], [3]], [[10], [30]]]]),
     )
-    stored = doubles([[[[0], [1], [0]]], [[[1], [0], [0]]]]), doubles([[[[2], [4], [0]]], [[[6], [0], [0]]]])
-    new = doubles([[[[1]]], [[[1]]]]), doubles([[[[2]]], [[[0]]]]), doubles([[[[8]]], [[[2]]]])
+    stored = doubles([[[[1], [0], [0]]], [[[0], [1], [0]]]]), doubles([[[[6], [0], [0]]], [[[2], [4], [0]]]])
+    new = doubles([[[[1]]], [[[1]]]]), doubles([[[[0]]], [[[2]]]]), doubles([[[[2]]], [[[8]]]])
     return {
         "chat_by_hand": chat_case(Case(), same, same, doubles([[[1, 0], [0, 1], [0, 0]]])),
         "chat": chat_case(Case(291), 2 * randn(3, 7, 4), 2 * randn(3, 7, 4), randn(3, 7, 4)),
         "heads_by_hand": grouped_case(Case(), *heads),
         "two_groups": grouped_case(Case(292), 2 * randn(2, 6, 3, 4), 2 * randn(2, 2, 5, 4), randn(2, 2, 5, 4)),
         "three_groups": grouped_case(Case(293), 2 * randn(2, 6, 3, 4), 2 * randn(2, 3, 5, 4), randn(2, 3, 5, 4)),
-        "step_by_hand": step_case(Case(), [2, 1], *stored, *new),
-        "step": random_step(294, [5, 1, 3, 0], 2, 3, 7),
-        "window_by_hand": window_case(Case(), 2, column(1, 2), column(2, 0, 1, 0), column(8, 4, 2, 1)),
-        "window": window_case(Case(295), 5, 2 * randn(2, 3, 5), 2 * randn(2, 9, 5), randn(2, 9, 6)),
+        "step_by_hand": step_case(Case(), [1, 2], *stored, *new),
+        "step": random_step(294, [1, 5, 3, 0], 2, 3, 7),
+        "window_by_hand": window_case(Case(), 2, column(1, 2, 1), column(2, 0, 1, 0, 2), column(16, 8, 4, 2, 1)),
+        "window": window_case(Case(295), 5, 2 * randn(2, 7, 4), 2 * randn(2, 11, 4), randn(2, 11, 6)),
         "blocks_by_hand": qkv_case(Case(), column(1), column(0, 1, 2), column(6, 3, 0)),
         "blocks": qkv_case(Case(296), 2 * randn(2, 3, 5), 2 * randn(2, 8, 5), randn(2, 8, 6)),
         "tiles_by_hand": causal_case(Case(), column(1, 1, 1), column(0, 1, 2, 0), column(1, 2, 4, 8)),
