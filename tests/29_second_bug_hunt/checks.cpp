@@ -269,14 +269,17 @@ struct Step {
   }
 };
 
-/// A cache whose unused rows are zeros, or hold what an earlier batch left there.
+/// A cache whose unused rows are zeros; used before, the row after each sentence's next token holds what is left there.
 BatchCache drawn_cache(const arma::uvec& lengths, arma::uword H, arma::uword D, arma::uword capacity,
                        bool used_before) {
   BatchCache cache = {normal(capacity, D, H * lengths.n_elem), normal(capacity, D, H * lengths.n_elem), lengths};
-  if (used_before) return cache;
   for (arma::uword n = 0; n < cache.keys.n_slices; ++n) {
-    cache.keys.slice(n).tail_rows(capacity - lengths(n / H)).zeros();
-    cache.values.slice(n).tail_rows(capacity - lengths(n / H)).zeros();
+    const arma::uword next = lengths(n / H);
+    cache.keys.slice(n).tail_rows(capacity - next).zeros();
+    cache.values.slice(n).tail_rows(capacity - next).zeros();
+    if (!used_before) continue;
+    cache.keys.slice(n).row(next + 1) = arma::rowvec(D, arma::fill::randn);
+    cache.values.slice(n).row(next + 1).fill(1000);
   }
   return cache;
 }
@@ -296,7 +299,7 @@ TEST(ShortSentences, GivesTheTwoSentencesWorkedByHand) {
 }
 
 TEST(ShortSentences, GivesEachSentenceWhatItGivesAlone) {
-  for (const arma::uvec& lengths : {arma::uvec{1, 4, 2}, {4, 4, 0}, {6, 1, 1}}) {
+  for (const arma::uvec& lengths : {arma::uvec{1, 4, 2}, {0, 4, 4}, {1, 6, 1}}) {
     BatchCache cache = drawn_cache(lengths, 2, 5, 7, false);
     const Step step(5, 6);
     const arma::cube alone = step.naive(cache);
@@ -306,23 +309,19 @@ TEST(ShortSentences, GivesEachSentenceWhatItGivesAlone) {
 }
 
 TEST(ShortSentences, GivesAFirstTokenItsOwnValue) {
-  BatchCache cache = drawn_cache({3, 0}, 2, 4, 5, false);
-  const Step step(4, 4);
+  BatchCache cache = drawn_cache({2, 0, 4}, 2, 4, 6, false);
+  const Step step(4, 6);
   const arma::cube output = step.take(cache);
   EXPECT_THAT(arma::cube(output.slices(2, 3)), IsNear(arma::cube(step.v.slices(2, 3)), step_axes))
-      << note("sentence 1 begins with this token; sentence 0 has 3 already");
+      << note("sentence 1 begins with this token; the others have 2 and 4 already");
 }
 
 TEST(ShortSentences, IgnoresUnusedRows) {
   const arma::uvec lengths = {2, 5, 0, 3};
-  const BatchCache clean = drawn_cache(lengths, 2, 3, 8, false);
-  BatchCache other = clean;
-  for (arma::uword n = 0; n < other.keys.n_slices; ++n) {
-    other.keys.slice(n).row(lengths(n / 2) + 1) = arma::rowvec(3, arma::fill::randn);
-    other.values.slice(n).row(lengths(n / 2) + 1).fill(1000);
-  }
+  BatchCache cache = drawn_cache(lengths, 2, 3, 8, true);
   const Step step(3, 8);
-  EXPECT_THAT(step.take(other), IsNear(step.naive(clean), step_axes)) << note(
+  const arma::cube alone = step.naive(cache);
+  EXPECT_THAT(step.take(cache), IsNear(alone, step_axes)) << note(
       "the lengths are 2, 5, 0, 3, and one more after this step; the row after that holds what an earlier batch left "
       "there");
 }
@@ -331,17 +330,17 @@ TEST(ShortSentences, EqualsPyTorch) {
   const GoldenCase golden = load_golden("step");
   BatchCache cache = cache_of(golden);
   EXPECT_THAT(Step(golden).take(cache), Matches(golden.expected("output")))
-      << note("the lengths are 5, 1, 3, 0; H = 2");
+      << note("the lengths are 1, 5, 3, 0; H = 2");
 }
 
 TEST(ShortSentences, TakesManySteps) {
-  BatchCache cache = drawn_cache({3, 0, 1}, 2, 4, 9, true);
+  BatchCache cache = drawn_cache({1, 0, 3}, 2, 4, 9, true);
   BatchCache expected = cache;
   for (int number = 0; number < 5; ++number) {
     const Step step(4, 6);
     const arma::cube alone = step.naive(expected);
     EXPECT_THAT(step.take(cache), IsNear(alone, step_axes))
-        << note("step " + std::to_string(number) + " of a batch that began with the lengths 3, 0, 1");
+        << note("step " + std::to_string(number) + " of a batch that began with the lengths 1, 0, 3");
     for (arma::uword n = 0; n < 6; ++n) {
       expected.keys.slice(n).row(expected.lengths(n / 2)) = step.k.slice(n);
       expected.values.slice(n).row(expected.lengths(n / 2)) = step.v.slice(n);
@@ -359,7 +358,7 @@ TEST(ShortSentences, EqualsTheDefinitionForOtherSizes) {
     arma::uword H, D;
   };
   for (const auto& [lengths, H, D] :
-       {Sizes{{4, 2}, 3, 5}, {{0, 1, 6, 2, 3}, 1, 4}, {{60, 2, 7}, 4, 2}, {{3, 3, 1, 3}, 2, 1}}) {
+       {Sizes{{2, 4}, 3, 5}, {{0, 1, 6, 2, 3}, 1, 4}, {{2, 60, 7}, 4, 2}, {{1, 3, 3, 3}, 2, 1}}) {
     for (const bool used_before : {true, false}) {
       BatchCache cache = drawn_cache(lengths, H, D, lengths.max() + 2, used_before);
       const Step step(D, H * lengths.n_elem);
