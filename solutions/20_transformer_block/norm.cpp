@@ -4,8 +4,10 @@
 
 namespace attn {
 
-LayerNorm::LayerNorm(arma::uword dim, double eps)
-    : weight(require_positive("dim", dim), arma::fill::ones), bias(dim, arma::fill::zeros), epsilon(eps) {}
+LayerNorm::LayerNorm(arma::uword dim, double eps) : epsilon(eps) {
+  weight.ones(require_positive("dim", dim));
+  bias.zeros(dim);
+}
 
 arma::cube LayerNorm::operator()(const arma::cube& X) const {
   require_shape("X", X, {{"L"}, {"E", weight.n_cols}, {"B"}});
@@ -22,8 +24,10 @@ arma::cube LayerNorm::operator()(const arma::cube& X) const {
   return normalized;
 }
 
-RMSNorm::RMSNorm(arma::uword dim, double eps)
-    : weight(require_positive("dim", dim), arma::fill::ones), epsilon(eps) {}
+RMSNorm::RMSNorm(arma::uword dim, double eps) : epsilon(eps) {
+  require_positive("dim", dim);
+  weight.ones(dim);
+}
 
 arma::cube RMSNorm::operator()(const arma::cube& X) const {
   require_shape("X", X, {{"L"}, {"E", weight.n_cols}, {"N"}});
