@@ -866,6 +866,18 @@ TEST(TransformerBlock, EqualsTheDefinitionWithMaskAndDropout) {
   }
 }
 
+TEST(TransformerBlock, DropsOnlyInAttentionAndOnlyOnce) {
+  for (const NormPlacement placement : both_placements) {
+    Watched watched = drawn_block(12, 4, 20, placement, 0.5);  // in training, and drawing masks of its own
+    const arma::cube X = normal(5, 12, 2);
+    const arma::cube output = watched.forward(X);
+    ASSERT_THAT(watched.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 8}}));
+    const Mask keep = watched.attention_weights() != 0;
+    EXPECT_THAT(output, IsNear(naive(watched.block, X, {}, keep).output, token_axes))
+        << about(placement, "in training: expected is what the weights that attention keeps make of X");
+  }
+}
+
 TEST(TransformerBlock, UsesTheActivationOfItsFeedForwardNetwork) {
   Watched watched = quiet_block(12, 4, 20, NormPlacement::pre);
   watched.block.feed_forward.activation = Activation::relu;
@@ -914,6 +926,7 @@ TEST(TransformerBlock, LeavesItsFieldsAndArguments) {
   expect_leaves_its_arguments("forward", {{"X", X}, {"mask", mask}, {"attention_norm.weight", arma::mat(norm.weight)}},
                               [&] { watched.forward(X, mask); });
   expect_unchanged(before, all());
+  EXPECT_HOLDS(watched.block.attention.dropout.training(), "forward changed the mode of attention's dropout");
 }
 
 // -------------------------------------------------------------------------------------- bad input: LayerNorm, 20.1
