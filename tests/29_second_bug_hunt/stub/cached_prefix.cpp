@@ -41,8 +41,8 @@ arma::mat attend(const arma::mat& Q, const arma::mat& K, const arma::mat& V, arm
 
 }  // namespace
 
-// TODO(29.6): find the bug. Symptom: with tiles of 64 x 64 a text read at once is right, whatever its length, and so is
-// what follows 64 tokens in a cache. After 66 tokens in the cache the loss is too good, and the model writes badly.
+// TODO(29.6): find the bug. Symptom: with tiles of 64 x 64 a text read at once is right, whatever its length, and so are
+// 100 tokens that follow 64 in a cache. If they follow 66, the loss is too good, and the model writes badly.
 // Q (L x D x N), K (S x D x N), V (S x Dv x N) -> (L x Dv x N)
 arma::cube tiled_attention(const arma::cube& Q, const arma::cube& K, const arma::cube& V, arma::uword query_block,
                            arma::uword key_block) {

@@ -17,7 +17,7 @@ arma::cube with_rows_below(const arma::cube& older, const arma::cube& newer) {
 
 }  // namespace
 
-// TODO(29.1): find the bug. Symptom: a chat model reads the first turn right, however long it is. In later turns it gets
+// TODO(29.1): find the bug. Symptom: the first call for a chat is right, however many tokens it reads. Later calls get
 // lost in what was said before; the same chat in one single call is right.
 // Q, K and V (L x D x N) -> (L x D x N)
 arma::cube read_turn(ChatCache& cache, const arma::cube& Q, const arma::cube& K, const arma::cube& V) {
