@@ -105,7 +105,10 @@ expect 0 "> no longer passes " -- learn list # 01 is the current one
 
 # what the README's picture shows is what it prints; docs/figures/record_terminal and draw.py renew the picture
 docs/figures/record_terminal "$copy" "$tool" >"$scratch/terminal.ansi"
-expect 0 -- diff "$scratch/terminal.ansi" docs/figures/terminal.ansi
+expect 0 "likely  the scores are not divided by √D" "01 self_attention_v1: 23 of 23 checks passed" -- cat "$scratch/terminal.ansi"
+if grep -q '^VERSION_ID="12"' /etc/os-release; then # elsewhere Armadillo draws other random inputs
+  expect 0 -- diff "$scratch/terminal.ansi" docs/figures/terminal.ansi
+fi
 
 # does not compile: the compiler's own words, and nothing of the build system's
 sed 's#return context;#return contxt;#' "$right" >"$lesson"

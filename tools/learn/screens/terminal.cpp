@@ -67,6 +67,15 @@ void handle(int signal, void (*handler)(int)) {
 
 bool begins_with(const std::string& text, const char* beginning) { return text.rfind(beginning, 0) == 0; }
 
+/// Whether the last key is Esc, or the beginning of an arrow or another key whose rest may still come.
+bool ends_within_a_key(const std::string& bytes) {
+  const auto escape = bytes.rfind('\x1b');
+  if (escape == std::string::npos) return false;
+  const std::string rest = bytes.substr(escape + 1);
+  return rest.empty() || rest == "O" ||
+         (rest[0] == '[' && rest.find_first_not_of("0123456789;", 1) == std::string::npos);
+}
+
 bool is_digit(Key key) { return key >= '0' && key <= '9'; }
 bool is_letter(Key key) { return key > ' ' && key < 0x7f && !is_digit(key); }
 
@@ -144,16 +153,14 @@ Key Terminal::wait(std::chrono::milliseconds most, const std::vector<int>& fds) 
 
 /// @return false when there will be no more keys
 bool Terminal::read_keys() {
-  char bytes[64];
-  ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
-  if (n < 0 && errno == EINTR) return true;
-  if (n <= 0) return false;
-  pending_.assign(bytes, static_cast<std::size_t>(n));
   pollfd more{STDIN_FILENO, POLLIN, 0};
-  if (pending_ == "\x1b" && poll(&more, 1, rest_of_a_key_ms) > 0) {
-    n = read(STDIN_FILENO, bytes, sizeof bytes);
-    pending_.append(bytes, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-  }
+  do {
+    char bytes[64];
+    const ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+    if (n < 0 && errno == EINTR) return true;
+    if (n <= 0) return !pending_.empty();
+    pending_.append(bytes, static_cast<std::size_t>(n));
+  } while (ends_within_a_key(pending_) && poll(&more, 1, rest_of_a_key_ms) > 0);
   return true;
 }
 
