@@ -92,9 +92,15 @@ TEST(ListLines, MarkTheSelectedLesson) {
 TEST(AllLines, ShowWhatRunsAndAtTheEndTheProgress) {
   const Lines done = {"✓ 00 warm up: 3 of 3 checks"};
   EXPECT_THAT(all_lines(done, "01 sums: checking ...", "1 of 2 lessons passed"),
-              ElementsAre(done[0], "01 sums: checking ...", "", "Ctrl-C stops."));
+              ElementsAre("01 sums: checking ...", "Ctrl-C stops.", "", done[0]));
   EXPECT_THAT(all_lines(done, "", "1 of 2 lessons passed"),
               ElementsAre(done[0], "", "1 of 2 lessons passed", "Esc goes back."));
+}
+
+TEST(AllLines, BeginWithWhatASmallTerminalShouldShow) {
+  const Lines done = {"00 a: not started", "02 c: not started", "✗ 01 b: 0 of 3 checks passed"};
+  EXPECT_THAT(all_lines(done, "03 d: building ...", ""),
+              ElementsAre("03 d: building ...", "Ctrl-C stops.", "", done[2], done[0], done[1]));
 }
 
 TEST(WatchFooter, ShowsABarOnlyOnceThereIsAVerdict) {

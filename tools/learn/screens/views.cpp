@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <sstream>
 
 #include "lesson/text.hpp"
@@ -118,8 +119,15 @@ Lines list_lines(Lines curriculum, std::size_t selected, const std::string& at) 
 }
 
 Lines all_lines(const Lines& done, const std::string& running, const std::string& progress) {
-  Lines lines = done;
-  append(lines, running.empty() ? Lines{"", progress, "Esc goes back."} : Lines{running, "", "Ctrl-C stops."});
+  // In a small terminal the first lines are seen: what runs, then results, then the lessons without one.
+  Lines lines = running.empty() ? Lines{} : Lines{running, "Ctrl-C stops.", ""};
+  const std::string without = ": not started";
+  const auto has_result = [&](const std::string& line) {
+    return line.size() < without.size() || line.compare(line.size() - without.size(), without.size(), without) != 0;
+  };
+  std::copy_if(done.begin(), done.end(), std::back_inserter(lines), has_result);
+  std::remove_copy_if(done.begin(), done.end(), std::back_inserter(lines), has_result);
+  if (running.empty()) append(lines, {"", progress, "Esc goes back."});
   return lines;
 }
 
