@@ -16,19 +16,21 @@ namespace attn {
 /// G = H is multi-head attention (MHA), G = 1 is multi-query attention (MQA; Shazeer 2019, section 3).
 class GroupedQueryAttention {
  public:
-  Linear query_proj;   ///< E -> E, with bias, as all four
-  Linear key_proj;     ///< E -> G·D, D = E / H
+  Linear query_proj;   ///< E -> H·D, with bias, as all four
+  Linear key_proj;     ///< E -> G·D
   Linear value_proj;   ///< E -> G·D
-  Linear output_proj;  ///< E -> E
+  Linear output_proj;  ///< H·D -> E
 
   /// @param embed_dim    E, the embedding width
-  /// @param num_heads    H, the number of query heads, a divisor of E
+  /// @param num_heads    H, the number of query heads
   /// @param num_kv_heads G, the number of key/value heads, a divisor of H
-  /// @throws std::invalid_argument naming embed_dim, num_heads or num_kv_heads, when a size is zero, H does not divide
-  ///         E, or G does not divide H.
-  GroupedQueryAttention(arma::uword embed_dim, arma::uword num_heads, arma::uword num_kv_heads);
+  /// @param head_dim     D, the width of a head, whatever E and H are; 0: E / H, and only then must H divide E
+  /// @throws std::invalid_argument naming embed_dim, num_heads or num_kv_heads, when one of these is zero, G does not
+  ///         divide H, or head_dim is zero and H does not divide E.
+  GroupedQueryAttention(arma::uword embed_dim, arma::uword num_heads, arma::uword num_kv_heads,
+                        arma::uword head_dim = 0);
 
-  /// Copies no key and no value, however many heads share it, and no other cube as large as X.
+  /// Copies no key and no value, however many heads share it, and no other whole cube.
   ///
   /// @param X    (L x E x B)
   /// @param mask (L x L x 1), (L x L x B) or (L x L x H·B), 0 = blocked; empty: nothing is blocked
@@ -42,6 +44,7 @@ class GroupedQueryAttention {
 
   arma::uword num_heads() const { return num_heads_; }
   arma::uword num_kv_heads() const { return num_kv_heads_; }
+  arma::uword head_dim() const { return query_proj.weight.n_cols / num_heads_; }  ///< D
 
  private:
   arma::uword num_heads_;
@@ -53,7 +56,7 @@ class GroupedQueryAttention {
 ///
 /// @param num_layers       the number of attention layers, each with a cache of its own
 /// @param num_kv_heads     G
-/// @param head_dim         D
+/// @param head_dim         D, which need not be E / H
 /// @param bytes_per_number 2 for 16-bit numbers
 /// @throws std::invalid_argument naming the argument that is zero. The result must be below 2^64, which an
 ///         implementation need not check.

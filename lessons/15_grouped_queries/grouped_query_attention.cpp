@@ -10,10 +10,13 @@
 
 namespace attn {
 
-GroupedQueryAttention::GroupedQueryAttention(arma::uword embed_dim, arma::uword num_heads, arma::uword num_kv_heads)
+// head_dim is D; 0 means E / H.
+GroupedQueryAttention::GroupedQueryAttention(arma::uword embed_dim, arma::uword num_heads, arma::uword num_kv_heads,
+                                             arma::uword head_dim)
     : query_proj(1, 1), key_proj(1, 1), value_proj(1, 1), output_proj(1, 1), num_heads_(1), num_kv_heads_(1) {
-  // TODO(15.1): put the right sizes above instead of the 1s. Keys and values are only as wide as num_kv_heads heads.
-  // num_heads must divide embed_dim, and num_kv_heads must divide num_heads (require_multiple in attn/shape.hpp).
+  // TODO(15.1): put the right sizes above instead of the 1s. Queries are as wide as num_heads heads, keys and values
+  // only as num_kv_heads heads. num_kv_heads must divide num_heads; num_heads must divide embed_dim only where head_dim
+  // is 0 (require_multiple in attn/shape.hpp).
   todo("15.1");
 }
 

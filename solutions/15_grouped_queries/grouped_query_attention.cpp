@@ -11,6 +11,13 @@ namespace attn {
 
 namespace {
 
+/// H·D, the width of all query heads together: E, unless the width of a head was chosen.
+arma::uword all_heads(arma::uword embed_dim, arma::uword num_heads, arma::uword head_dim) {
+  require_positive("embed_dim", embed_dim);
+  if (head_dim == 0) return require_multiple("embed_dim", embed_dim, "num_heads", num_heads);
+  return require_product({{"num_heads", num_heads}, {"head_dim", head_dim}});
+}
+
 /// The mean of each group of heads, column by column: (rows x H·D) -> (rows x G·D). A missing bias stays missing.
 arma::mat group_means(const arma::mat& heads, arma::uword num_heads, arma::uword num_kv_heads) {
   if (heads.is_empty()) return heads;
@@ -26,12 +33,13 @@ arma::mat group_means(const arma::mat& heads, arma::uword num_heads, arma::uword
 
 }  // namespace
 
-GroupedQueryAttention::GroupedQueryAttention(arma::uword embed_dim, arma::uword num_heads, arma::uword num_kv_heads)
-    : query_proj(require_multiple("embed_dim", embed_dim, "num_heads", num_heads), embed_dim),
-      key_proj(embed_dim,
-               embed_dim / require_multiple("num_heads", num_heads, "num_kv_heads", num_kv_heads) * num_kv_heads),
-      value_proj(embed_dim, embed_dim / num_heads * num_kv_heads),
-      output_proj(embed_dim, embed_dim),
+GroupedQueryAttention::GroupedQueryAttention(arma::uword embed_dim, arma::uword num_heads, arma::uword num_kv_heads,
+                                             arma::uword head_dim)
+    : query_proj(embed_dim, all_heads(embed_dim, num_heads, head_dim)),
+      key_proj(embed_dim, query_proj.weight.n_cols /
+                              require_multiple("num_heads", num_heads, "num_kv_heads", num_kv_heads) * num_kv_heads),
+      value_proj(embed_dim, key_proj.weight.n_cols),
+      output_proj(query_proj.weight.n_cols, embed_dim),
       num_heads_(num_heads),
       num_kv_heads_(num_kv_heads) {}
 

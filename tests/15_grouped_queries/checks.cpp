@@ -91,27 +91,78 @@ std::string likely_from_values() {
 
 // ------------------------------------------------------------------------------------------------ the layer, 15.1
 
-/// The known mistakes about the weight of keys and values, recognised by its shape: E = 24, H = 6, G = 3, D = 4.
-std::string likely_from_shape(const arma::mat& weight) {
+/// The known mistakes about the weight of keys and values, recognised by its shape: E = 24, H = 6, G = 3.
+std::string likely_from_shape(const arma::mat& weight, uword D) {
   const uword width = weight.n_cols;
-  if (weight.n_rows == 12 && width == 24) return likely_mistake("linear_arguments_swapped");
+  if (weight.n_rows == 3 * D && width == 24) return likely_mistake("linear_arguments_swapped");
   if (weight.n_rows != 24) return {};
-  if (width == 24) return likely_mistake("kv_as_wide_as_queries");
-  if (width == 8) return likely_mistake("kv_width_divided");
-  if (width == 4) return likely_mistake("kv_width_of_one_head");
+  if (width == 24 || width == 6 * D) return likely_mistake("kv_as_wide_as_queries");
+  if (width == 2 * D) return likely_mistake("kv_width_divided");
+  if (width == D) return likely_mistake("kv_width_of_one_head");
+  if (width == 12) return likely_mistake("kv_without_head_dim");
   return {};
 }
 
-TEST(GroupedQueryAttentionConstructor, HasNarrowProjectionsForKeysAndValues) {
-  const GroupedQueryAttention attention(24, 6, 3);
-  const std::string about = note("E = 24, H = 6, G = 3, so D = 4");
-  for (const auto& [name, proj] : key_and_value_of(attention)) {
-    const std::string wrong = wrong_shape(name + ".weight", proj.weight, {"E", 24}, {"G·D", 12});
-    EXPECT_TRUE(wrong.empty()) << wrong << about << likely_from_shape(proj.weight);
-  }
+/// Those about the weights of queries and output, of a layer that was given a D.
+std::string likely_from_outer_shape(const std::string& name, const arma::mat& weight, uword D) {
+  const bool square = weight.n_rows == 24 && weight.n_cols == 24;
+  if (name == "query_proj") return square ? likely_mistake("query_proj_without_head_dim") : "";
+  if (square) return likely_mistake("output_proj_without_head_dim");
+  return weight.n_rows == 24 && weight.n_cols == 6 * D ? likely_mistake("output_proj_turned") : "";
+}
+
+/// Whether a layer with E = 24, H = 6, G = 3 and another D has the shapes for D = E / H.
+bool ignores_head_dim(const GroupedQueryAttention& attention) {
+  return attention.query_proj.weight.n_cols == 24 && attention.key_proj.weight.n_cols == 12 &&
+         attention.value_proj.weight.n_cols == 12 && attention.output_proj.weight.n_rows == 24;
+}
+
+/// The shapes of a layer with E = 24, H = 6, G = 3.
+void expect_heads_of_width(uword D, const GroupedQueryAttention& attention, const std::string& about) {
+  const bool ignored = D != 4 && ignores_head_dim(attention);
   for (const auto& [name, proj] : projections_of(attention)) {
-    if (name == "key_proj" || name == "value_proj") continue;
-    const std::string wrong = wrong_shape(name + ".weight", proj.weight, {"E", 24}, {"E", 24});
+    const bool shared = name == "key_proj" || name == "value_proj";
+    const Axis heads = shared ? Axis{"G·D", 3 * D} : Axis{"H·D", 6 * D};
+    const std::string wrong = name == "output_proj" ? wrong_shape(name + ".weight", proj.weight, heads, {"E", 24})
+                                                    : wrong_shape(name + ".weight", proj.weight, {"E", 24}, heads);
+    EXPECT_TRUE(wrong.empty()) << wrong << about
+                               << (ignored  ? likely_mistake("head_dim_ignored")
+                                   : shared ? likely_from_shape(proj.weight, D)
+                                            : likely_from_outer_shape(name, proj.weight, D));
+  }
+}
+
+TEST(GroupedQueryAttentionConstructor, HasNarrowProjectionsForKeysAndValues) {
+  const std::string threw = refusal([] { GroupedQueryAttention(24, 6, 3); });
+  const bool goes_with_a_width = refusal([] { GroupedQueryAttention(24, 6, 3, 4); }).empty();
+  ASSERT_TRUE(threw.empty()) << line("threw", threw)
+                             << (goes_with_a_width ? likely_mistake("zero_head_dim_rejected") : "");
+  expect_heads_of_width(4, GroupedQueryAttention(24, 6, 3),
+                        note("E = 24, H = 6, G = 3; no head_dim, so D = E / H = 4"));
+}
+
+TEST(GroupedQueryAttentionConstructor, HasHeadsAsWideAsHeadDimSays) {
+  expect_heads_of_width(5, GroupedQueryAttention(24, 6, 3, 5), note("E = 24, H = 6, G = 3, head_dim = 5: so D = 5"));
+}
+
+TEST(GroupedQueryAttentionConstructor, AcceptsAnyNumberOfHeadsWhoseWidthIsGiven) {
+  struct Sizes {
+    uword E, H, G, D;
+  };
+  const bool takes_head_dim = GroupedQueryAttention(24, 6, 3, 5).query_proj.weight.n_cols == 30;
+  for (const Sizes& n : {Sizes{29, 8, 2, 5}, {3, 8, 2, 7}, {29, 6, 1, 2}}) {
+    const std::string about = note("E = " + std::to_string(n.E) + ", H = " + std::to_string(n.H) +
+                                   ", G = " + std::to_string(n.G) + ", head_dim = " + std::to_string(n.D));
+    const std::string threw = refusal([&] { GroupedQueryAttention(n.E, n.H, n.G, n.D); });
+    ASSERT_TRUE(threw.empty()) << line("threw", threw) << about
+                               << (takes_head_dim && holds(threw, "num_heads")
+                                       ? likely_mistake("head_dim_needs_divisor")
+                                       : "");
+    const GroupedQueryAttention attention(n.E, n.H, n.G, n.D);
+    const std::string wrong =
+        wrong_shape("query_proj.weight", attention.query_proj.weight, {"E", n.E}, {"H·D", n.H * n.D}) +
+        wrong_shape("key_proj.weight", attention.key_proj.weight, {"E", n.E}, {"G·D", n.G * n.D}) +
+        wrong_shape("output_proj.weight", attention.output_proj.weight, {"H·D", n.H * n.D}, {"E", n.E});
     EXPECT_TRUE(wrong.empty()) << wrong << about;
   }
 }
@@ -175,6 +226,29 @@ TEST(GroupedQueryAttentionForward, KeepsTheShapeOfItsInput) {
   EXPECT_THAT(attention.forward(normal(5, 24, 2)), HasShape({{"L", 5}, {"E", 24}, {"B", 2}}));
 }
 
+/// The known mistakes about heads that are not E / H wide, where all else is right, recognised by what they throw.
+std::string likely_from_refusal(const std::string& threw) {
+  GroupedQueryAttention usual(24, 6, 2);  // D = E / H
+  const arma::cube X = normal(7, 24, 8);
+  arma::cube output;
+  if (!refusal([&] { output = usual.forward(X); }).empty()) return {};
+  if (!diagnose(output, {naive(usual, X).output, output_axes, 1e-10}).empty()) return {};
+  if (holds(threw, "X is 7 x 24 x 8")) return likely_mistake("input_as_wide_as_heads");
+  if (holds(threw, "x is 7 x 24 x 8")) return likely_mistake("heads_cut_by_embed_dim");
+  if (holds(threw, "Mat::init(): ")) return likely_mistake("room_for_embed_share");
+  return {};
+}
+
+TEST(GroupedQueryAttentionForward, KeepsTheShapeOfItsInputWithHeadsOfAnyWidth) {
+  GroupedQueryAttention attention(24, 6, 2, 5);
+  const arma::cube X = normal(7, 24, 8);
+  const std::string about = note("E = 24, H = 6, G = 2, D = 5: queries are 7 x 30 x 8, keys and values 7 x 10 x 8");
+  const std::string threw = refusal([&] { attention.forward(X); });
+  ASSERT_TRUE(threw.empty()) << line("threw", threw) << about << likely_from_refusal(threw);
+  EXPECT_THAT(attention.forward(X), HasShape({{"L", 7}, {"E", 24}, {"B", 8}})) << about;
+  EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 7}, {"L (keys)", 7}, {"H·B", 48}})) << about;
+}
+
 TEST(GroupedQueryAttentionForward, KeepsTheWeightsOfEveryHead) {
   GroupedQueryAttention attention(12, 6, 2);
   const std::string threw = refusal([&] { attention.forward(normal(5, 12, 3)); });
@@ -185,17 +259,20 @@ TEST(GroupedQueryAttentionForward, KeepsTheWeightsOfEveryHead) {
       << note("heads share keys, not weights: H = 6, B = 3");
 }
 
-TEST(GroupedQueryAttentionForward, GivesTheFourHeadsWorkedByHand) {
+TEST(GroupedQueryAttentionForward, GivesTheSixHeadsWorkedByHand) {
   const GoldenCase golden = load_golden("by_hand");
-  GroupedQueryAttention attention(8, 4, 2);
-  const arma::mat unit(8, 8, arma::fill::eye);
-  attention.query_proj.weight = attention.output_proj.weight = unit;
-  attention.key_proj.weight = unit.cols(arma::uvec{0, 1, 6, 7});
-  attention.value_proj.weight = unit.cols(arma::uvec{2, 3, 4, 5});
-  attention.query_proj.bias = attention.output_proj.bias = arma::rowvec(8, arma::fill::zeros);
-  attention.key_proj.bias = attention.value_proj.bias = arma::rowvec(4, arma::fill::zeros);
-  arma::cube X(3, 8, 1);
-  X.slice(0) = {{1, 0, 0, 1, 2, 1, 0, 2}, {0, 2, 1, 0, 1, 0, 1, 1}, {1, 1, 2, 0, 0, 1, 1, 0}};
+  GroupedQueryAttention attention(5, 6, 2, 2);
+  const arma::mat unit(5, 5, arma::fill::eye);
+  attention.query_proj.weight = unit.cols(arma::uvec{0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1});  // (E x H·D)
+  attention.output_proj.weight = attention.query_proj.weight.t();
+  attention.key_proj.weight = unit.cols(arma::uvec{1, 2, 4, 0});
+  attention.value_proj.weight = unit.cols(arma::uvec{0, 1, 2, 3});
+  attention.query_proj.bias.zeros(12);
+  attention.key_proj.bias.zeros(4);
+  attention.value_proj.bias.zeros(4);
+  attention.output_proj.bias.zeros(5);
+  arma::cube X(3, 5, 1);
+  X.slice(0) = {{0, 1, 2, 2, 2}, {2, 1, 1, 0, 1}, {2, 0, 1, 1, 0}};
   EXPECT_THAT(attention.forward(X), Matches(golden.expected("output"))) << given("X", X);
   EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
 }
@@ -280,6 +357,12 @@ TEST(GroupedQueryAttentionForward, EqualsPyTorchWithGroupsOfThree) {
   const GoldenCase golden = load_golden("two_groups");
   GroupedQueryAttention attention = layer_from(golden, 6, 2);
   expect_equals_pytorch(attention, golden);
+}
+
+TEST(GroupedQueryAttentionForward, EqualsPyTorchWithHeadsOfAnyWidth) {
+  const GoldenCase golden = load_golden("wide_heads");
+  GroupedQueryAttention attention = with_projections(GroupedQueryAttention(24, 6, 2, 5), golden);
+  expect_equals_pytorch(attention, golden, note("E = 24, H = 6, G = 2, D = 5: not E / H, which is 4"));
 }
 
 TEST(GroupedQueryAttentionForward, EqualsPyTorchAsMultiQueryAttention) {
@@ -369,6 +452,25 @@ TEST(GroupedQueryAttentionForward, EqualsTheDefinitionForOtherSizes) {
       const Mask mask = slices == 0 ? Mask() : Mask(arma::cube(n.L, n.L, slices, arma::fill::randu) < 0.7);
       const Attended wanted = naive(attention, X, mask);
       EXPECT_THAT(attention.forward(X, mask), IsNear(wanted.output, output_axes)) << about;
+      EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, weights_axes)) << about;
+    }
+  }
+}
+
+TEST(GroupedQueryAttentionForward, EqualsTheDefinitionForHeadsOfAnyWidth) {
+  struct Sizes {
+    uword L, E, H, G, D, B;
+  };
+  for (const Sizes& n : {Sizes{3, 30, 6, 2, 4, 7}, {7, 40, 8, 2, 3, 6}, {5, 24, 6, 1, 7, 2}, {4, 3, 6, 2, 7, 5}}) {
+    GroupedQueryAttention attention(n.E, n.H, n.G, n.D);
+    const arma::cube X = 2 * normal(n.L, n.E, n.B);
+    const std::string about = note("E = " + std::to_string(n.E) + ", H = " + std::to_string(n.H) +
+                                   ", G = " + std::to_string(n.G) + ", D = " + std::to_string(n.D));
+    for (const uword slices : {uword(0), n.H * n.B}) {
+      const Mask mask = slices == 0 ? Mask() : Mask(arma::cube(n.L, n.L, slices, arma::fill::randu) < 0.7);
+      const arma::cube output = attention.forward(X, mask);
+      const Attended wanted = naive(attention, X, mask);
+      EXPECT_THAT(output, IsNear(wanted.output, output_axes)) << about;
       EXPECT_THAT(attention.attention_weights(), IsNear(wanted.weights, weights_axes)) << about;
     }
   }
@@ -638,7 +740,17 @@ TEST(PoolHeads, RejectsGroupsThatDoNotDivideTheHeads) {
 TEST(GroupedQueryAttentionConstructor, RejectsImpossibleSizes) {
   EXPECT_PRED_FORMAT1(RejectsArgument("num_kv_heads", {"0"}), [] { GroupedQueryAttention(6, 3, 0); });
   expect_rejects_impossible_sizes(
-      [](uword embed_dim, uword num_heads) { GroupedQueryAttention(embed_dim, num_heads, 1); });
+      [](uword embed_dim, uword num_heads) { GroupedQueryAttention(embed_dim, num_heads, 1); },
+      likely_mistake("undivided_width_accepted"));
+}
+
+TEST(GroupedQueryAttentionConstructor, RejectsImpossibleSizesOfHeadsWhoseWidthIsGiven) {
+  EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"0"}), [] { GroupedQueryAttention(0, 6, 3, 5); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [] { GroupedQueryAttention(7, 0, 3, 5); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("num_kv_heads", {"0"}), [] { GroupedQueryAttention(7, 6, 0, 5); });
+  EXPECT_PRED_FORMAT1(
+      RejectsOrNames(RejectsArgument("num_kv_heads", {"6", "4"}), likely_mistake("uneven_groups_accepted")),
+      [] { GroupedQueryAttention(7, 6, 4, 5); });
 }
 
 TEST(GroupedQueryAttentionConstructor, RejectsKeyValueHeadsThatDoNotDivideTheHeads) {
@@ -651,8 +763,9 @@ TEST(GroupedQueryAttentionConstructor, RejectsKeyValueHeadsThatDoNotDivideTheHea
 }
 
 TEST(GroupedQueryAttentionForward, RejectsAnInputOfTheWrongShape) {
-  GroupedQueryAttention attention(12, 6, 2);
+  GroupedQueryAttention attention(12, 6, 2), wide(14, 6, 2, 5);
   expect_rejects_inputs(attention, 12);
+  expect_rejects_inputs(wide, 14);
 }
 
 TEST(GroupedQueryAttentionForward, RejectsAMaskOfTheWrongShape) {

@@ -23,12 +23,13 @@ def attention_case(case, layer, X):
 
 
 def by_hand():
-    """Q is X itself, K and V are columns of it, and the output is the contexts side by side."""
-    layer = MultiHeadAttention(8, 4, 2)
-    for proj, columns in zip(layer.children(), (range(8), (0, 1, 6, 7), (2, 3, 4, 5), range(8))):
-        proj.weight.data = torch.eye(8)[list(columns)]  # (out x in)
+    """Every column of Q, K and V is a column of X, and the output adds the columns of the contexts in the same way."""
+    layer = MultiHeadAttention(E=5, H=6, G=2, D=2)
+    folded = torch.eye(5)[[column % 5 for column in range(12)]]  # (H·D x E)
+    for proj, weight in zip(layer.children(), (folded, torch.eye(5)[[1, 2, 4, 0]], torch.eye(5)[:4], folded.T)):
+        proj.weight.data = weight.contiguous()  # (out x in)
         proj.bias.data.zero_()
-    X = doubles([[[1, 0, 0, 1, 2, 1, 0, 2], [0, 2, 1, 0, 1, 0, 1, 1], [1, 1, 2, 0, 0, 1, 1, 0]]])
+    X = doubles([[[0, 1, 2, 2, 2], [2, 1, 1, 0, 1], [2, 0, 1, 1, 0]]])
     return attention_case(Case(), layer, X).only("weights", "output")
 
 
@@ -82,4 +83,5 @@ def cases():
         "multi_head": multi_head(154),
         "far_from_zero": attention_case(Case(155), MultiHeadAttention(12, 6, 3), 400 * torch.randn(4, 5, 12)),
         "pooled": pooled(156),
+        "wide_heads": attention_case(Case(157), MultiHeadAttention(24, 6, 2, 5), 2 * torch.randn(4, 7, 24)),
     }

@@ -167,15 +167,16 @@ def merge_heads(x):
 
 
 class MultiHeadAttention(nn.Module):
-    """Four projections around H heads; groups of query heads share G key/value heads."""
+    """Four projections around H heads of width D; groups of query heads share G key/value heads."""
 
-    def __init__(self, E, H=1, G=None):
+    def __init__(self, E, H=1, G=None, D=None):
         super().__init__()
         self.H, self.G = H, H if G is None else G
-        self.query_proj = nn.Linear(E, E)
-        self.key_proj = nn.Linear(E, E // H * self.G)
-        self.value_proj = nn.Linear(E, E // H * self.G)
-        self.output_proj = nn.Linear(E, E)
+        D = E // H if D is None else D
+        self.query_proj = nn.Linear(E, H * D)
+        self.key_proj = nn.Linear(E, D * self.G)
+        self.value_proj = nn.Linear(E, D * self.G)
+        self.output_proj = nn.Linear(H * D, E)
 
     def heads(self, query, key, value):
         """(B, H, L, D), (B, G, S, D), (B, G, S, D)"""

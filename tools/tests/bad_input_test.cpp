@@ -47,6 +47,7 @@ TEST(BadInput, WhoseProductIsNotANumberIsRejected) {
         [=] { sinusoidal_positions(m, n); },
         [=] { Linear(m, n); },
         [=] { Embedding(m, n); },
+        [=] { GroupedQueryAttention(1, m, 1, n); },
         [=] { kv_bytes_per_token(m, n, 2, 2); },
         [=] {
           decode_flops({m, n});
