@@ -47,8 +47,7 @@ arma::umat positions_after(const arma::uvec& old_lengths, arma::uword L);
 Mask decoder_mask(const arma::uvec& old_lengths, const arma::uvec& new_lengths, arma::uword L, arma::uword S,
                   arma::uword window = 0);
 
-/// softmax(mask(cap(Q K^T / sqrt(D)))) V, where query head h uses key/value head h / (H / G), rounded down. Copies no
-/// key and no value.
+/// softmax(mask(cap(Q K^T / sqrt(D)))) V, where query head h uses key/value head h / (H / G), rounded down.
 ///
 ///   cap(score) = soft_cap · tanh(score / soft_cap),   or score, when soft_cap is 0
 ///
