@@ -7,9 +7,7 @@ from svg import Figure, number
 
 def plus(figure, x, y):
     """Where a branch is added to the stream."""
-    figure.parts.append(
-        f'<circle cx="{number(x)}" cy="{number(y)}" r="8" class="card green-line" stroke-width="1.5"/>'
-    )
+    figure.parts.append(f'<circle cx="{number(x)}" cy="{number(y)}" r="8" class="card green-line" stroke-width="1.5"/>')
     figure.text(x, y + 4, "+", "green strong", "middle")
 
 

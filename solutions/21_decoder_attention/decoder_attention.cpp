@@ -30,6 +30,16 @@ arma::uword width_of_a_head(const DecoderAttentionConfig& config) {
   return D;
 }
 
+/// H·D
+arma::uword width_of_queries(const DecoderAttentionConfig& config) {
+  return width_of_a_head(config) * config.num_heads;
+}
+
+/// G·D
+arma::uword width_of_keys(const DecoderAttentionConfig& config) {
+  return width_of_a_head(config) * config.num_kv_heads;
+}
+
 }  // namespace
 
 arma::cube grouped_attention(const arma::cube& Q, const arma::cube& K, const arma::cube& V, const Mask& mask,
@@ -54,10 +64,10 @@ arma::cube grouped_attention(const arma::cube& Q, const arma::cube& K, const arm
 }
 
 DecoderAttention::DecoderAttention(const DecoderAttentionConfig& config)
-    : query_proj(config.embed_dim, width_of_a_head(config) * config.num_heads, config.bias),
-      key_proj(config.embed_dim, width_of_a_head(config) * config.num_kv_heads, config.bias),
-      value_proj(config.embed_dim, width_of_a_head(config) * config.num_kv_heads, config.bias),
-      output_proj(width_of_a_head(config) * config.num_heads, config.embed_dim, config.bias),
+    : query_proj(config.embed_dim, width_of_queries(config), config.bias),
+      key_proj(config.embed_dim, width_of_keys(config), config.bias),
+      value_proj(config.embed_dim, width_of_keys(config), config.bias),
+      output_proj(width_of_queries(config), config.embed_dim, config.bias),
       query_norm(width_of_a_head(config)),
       key_norm(width_of_a_head(config)),
       config_(config),
@@ -88,6 +98,9 @@ arma::cube DecoderAttention::extend(const arma::cube& X, const arma::uvec& lengt
   return output_proj(merge_heads(std::move(context), config_.num_heads));
 }
 
-void DecoderAttention::reset() { cache_ = KVCache(config_.num_kv_heads); }
+void DecoderAttention::reset() {
+  // A new one, as the next append decides B again.
+  cache_ = KVCache(config_.num_kv_heads);
+}
 
 }  // namespace attn

@@ -1092,7 +1092,9 @@ TEST(DecoderAttention, IsUnchangedByARejectedCall) {
     EXPECT_PRED_FORMAT1(RejectsArgument("X", {"0 x 14 x 3"}), extend(arma::cube(0, 14, 3)));
     EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"6", "5"}), extend(normal(5, 14, 3), {3, 6, 0}));
     EXPECT_PRED_FORMAT1(RejectsArgument("lengths", {"2", "3"}), extend(normal(5, 14, 3), {3, 5}));
-    if (!first) EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 14 x 2", "3"}), extend(normal(5, 14, 2)));
+    if (!first) {
+      EXPECT_PRED_FORMAT1(RejectsArgument("X", {"5 x 14 x 2", "3"}), extend(normal(5, 14, 2)));
+    }
     const KVCache& after = attention.cache();
     EXPECT_HOLDS(list(after.lengths()) == list(before.lengths()) &&
                      arma::approx_equal(after.keys(), before.keys(), "absdiff", 0) &&

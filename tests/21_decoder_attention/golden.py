@@ -82,9 +82,11 @@ def by_hand():
     set_linear(layer.output_proj, [[1, 0, 0], [0, 1, 0], [0, 1, 0], [0, 0, 1]])
     X = doubles([[[1, 0, 1], [0, 1, 1], [2, 1, 0], [1, 0, 2]]])
     keys, output = layer(X, window=3, speeds=doubles([math.pi / 2]))
-    return (
+    case = (
         Case().add("keys", keys, "B G S D").add("prompt", output[:, :3], "B L E").add("token", output[:, 3:], "B L E")
     )
+    Q, V = doubles([[[[0, -1]], [[2, 0]]]]), split_heads(layer.value_proj(X), 1)
+    return case.add("context", grouped_attention(Q, keys, V, torch.tensor([[[False, True, True, True]]])), "B H L D")
 
 
 def masks():
