@@ -362,11 +362,11 @@ TEST(DecoderMask, ShowsAQueryItsOwnKey) {
 }
 
 TEST(DecoderMask, BlocksTheFutureOfEachSequence) {
-  const Mask mask = decoder_mask({3, 0, 5}, {4, 4, 4}, 4, 9);
+  const Mask mask = decoder_mask({3, 1, 5}, {4, 4, 4}, 4, 9);
   ASSERT_THAT(numbers(mask), HasShape({{"L", 4}, {"S", 9}, {"B", 3}}));
   const Mask causal = causal_mask(9, 9);
   arma::cube wanted(4, 9, 3);
-  for (const auto& [b, old] : {std::pair<uword, uword>{0, 3}, {1, 0}, {2, 5}}) {
+  for (const auto& [b, old] : {std::pair<uword, uword>{0, 3}, {1, 1}, {2, 5}}) {
     wanted.slice(b) = arma::conv_to<arma::mat>::from(causal.slice(0).rows(old, old + 3));
   }
   EXPECT_THAT(numbers(mask), IsNear(wanted, mask_axes))
