@@ -13,7 +13,8 @@ namespace attn {
 arma::cube relu(const arma::cube& x);
 
 /// x Φ(x), exact: Φ(x) = (1 + erf(x / √2)) / 2 is the probability that a standard normal number is below x.
-/// Hendrycks, Gimpel: Gaussian Error Linear Units (2016); PyTorch's `F.gelu(x)`; BERT.
+/// Hendrycks, Gimpel: Gaussian Error Linear Units (2016); PyTorch's `F.gelu(x)`; BERT in Hugging
+/// Face's transformers.
 arma::cube gelu(const arma::cube& x);
 
 /// Nearly the same without erf: x / 2 · (1 + tanh(√(2/π) (x + 0.044715 x³))).
@@ -26,7 +27,7 @@ arma::cube silu(const arma::cube& x);
 /// One of these functions, by name.
 enum class Activation {
   relu,       ///< the first Transformer (2017)
-  gelu,       ///< BERT
+  gelu,       ///< exact
   gelu_tanh,  ///< GPT-2
   silu
 };

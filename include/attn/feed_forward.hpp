@@ -19,7 +19,7 @@ class FeedForward {
   /// @param embed_dim  E, the embedding width
   /// @param hidden_dim F, the width between the two layers; usually 4 E
   /// @throws std::invalid_argument naming embed_dim or hidden_dim, when it is zero.
-  FeedForward(arma::uword embed_dim, arma::uword hidden_dim, Activation function = Activation::gelu);
+  FeedForward(arma::uword embed_dim, arma::uword hidden_dim, Activation activation = Activation::gelu);
 
   /// @param X (L x E x B)
   /// @return  (L x E x B)

@@ -19,7 +19,7 @@ class LayerNorm {
 
   /// @param dim E, the number of features
   /// @throws std::invalid_argument "dim is 0, expected at least 1".
-  explicit LayerNorm(arma::uword dim, double eps = 1e-5);
+  explicit LayerNorm(arma::uword dim, double epsilon = 1e-5);
 
   /// @param X (L x E x B)
   /// @return  (L x E x B)
@@ -32,8 +32,8 @@ class LayerNorm {
 ///
 ///   y = x / sqrt(mean(x²) + epsilon) ∘ weight
 ///
-/// Zhang, Sennrich: Root Mean Square Layer Normalization (2019). The place of epsilon is that of Llama, and of PyTorch's
-/// `torch.nn.RMSNorm` (since 2.4).
+/// Zhang, Sennrich: Root Mean Square Layer Normalization (2019). The place of epsilon is that of Llama, and of
+/// `torch.nn.RMSNorm` in newer versions of PyTorch.
 class RMSNorm {
  public:
   arma::rowvec weight;  ///< (1 x E), ones at first
@@ -41,7 +41,7 @@ class RMSNorm {
 
   /// @param dim E, the number of features; for the queries or keys of heads it is D
   /// @throws std::invalid_argument "dim is 0, expected at least 1".
-  explicit RMSNorm(arma::uword dim, double eps = 1e-6);
+  explicit RMSNorm(arma::uword dim, double epsilon = 1e-6);
 
   /// @param X (L x E x N): the slices are sequences, or the heads of all sequences
   /// @return  (L x E x N)

@@ -39,7 +39,7 @@ class TransformerBlock {
   /// @throws std::invalid_argument naming embed_dim, num_heads, hidden_dim or p, when a size is zero, H does not divide
   ///         E, or p is not a probability below one.
   TransformerBlock(arma::uword embed_dim, arma::uword num_heads, arma::uword hidden_dim, double dropout_p = 0.1,
-                   NormPlacement placement = NormPlacement::pre);
+                   NormPlacement norm_placement = NormPlacement::pre);
 
   /// @param X    (L x E x B)
   /// @param mask of attention: (L x L x 1), (L x L x B) or (L x L x H·B), 0 = blocked; empty: nothing is blocked

@@ -306,12 +306,17 @@ TEST(LayerNorm, EqualsPyTorchForSmallNumbers) {
 
 TEST(LayerNorm, StaysExactFarFromZero) {
   const GoldenCase golden = load_golden("norms");
-  const arma::cube normalized = layer_norm_of(golden)(golden.cube("X") + 10000);
-  const Expected expected = golden.expected("layer_norm_far");
-  const bool nearly = arma::size(normalized) == arma::size(expected.values) &&
-                      arma::approx_equal(normalized, expected.values, "absdiff", 1e-5);
-  EXPECT_THAT(normalized, Matches(expected))
-      << note("10000 was added to every number of X") << (nearly ? likely_mistake("ln_variance_by_squares") : "");
+  const LayerNorm norm = layer_norm_of(golden);
+  const auto equals = [&](const arma::cube& normalized, const std::string& array, double tolerance) {
+    const arma::cube expected = golden.cube(array);
+    return arma::size(normalized) == arma::size(expected) &&
+           arma::approx_equal(normalized, expected, "absdiff", tolerance);
+  };
+  const arma::cube normalized = norm(golden.cube("X") + 10000);
+  const bool digits_lost =
+      equals(norm(golden.cube("X")), "layer_norm", 1e-10) && equals(normalized, "layer_norm_far", 1e-5);
+  EXPECT_THAT(normalized, Matches(golden.expected("layer_norm_far")))
+      << note("10000 was added to every number of X") << (digits_lost ? likely_mistake("ln_variance_by_squares") : "");
 }
 
 TEST(LayerNorm, EqualsTheDefinitionForOtherSizes) {
@@ -861,6 +866,18 @@ TEST(TransformerBlock, EqualsTheDefinitionWithMaskAndDropout) {
   }
 }
 
+TEST(TransformerBlock, DropsOnlyInAttentionAndOnlyOnce) {
+  for (const NormPlacement placement : both_placements) {
+    Watched watched = drawn_block(12, 4, 20, placement, 0.5);  // in training, and drawing masks of its own
+    const arma::cube X = normal(5, 12, 2);
+    const arma::cube output = watched.forward(X);
+    ASSERT_THAT(watched.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 8}}));
+    const Mask keep = watched.attention_weights() != 0;
+    EXPECT_THAT(output, IsNear(naive(watched.block, X, {}, keep).output, token_axes))
+        << about(placement, "in training: expected is what the weights that attention keeps make of X");
+  }
+}
+
 TEST(TransformerBlock, UsesTheActivationOfItsFeedForwardNetwork) {
   Watched watched = quiet_block(12, 4, 20, NormPlacement::pre);
   watched.block.feed_forward.activation = Activation::relu;
@@ -909,6 +926,7 @@ TEST(TransformerBlock, LeavesItsFieldsAndArguments) {
   expect_leaves_its_arguments("forward", {{"X", X}, {"mask", mask}, {"attention_norm.weight", arma::mat(norm.weight)}},
                               [&] { watched.forward(X, mask); });
   expect_unchanged(before, all());
+  EXPECT_HOLDS(watched.block.attention.dropout.training(), "forward changed the mode of attention's dropout");
 }
 
 // -------------------------------------------------------------------------------------- bad input: LayerNorm, 20.1
