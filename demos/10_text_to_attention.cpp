@@ -41,6 +41,7 @@ struct Options {
   arma::uword picture_of = 1;
   std::string svg;
   bool by_hand = false;
+  bool left = false;
 };
 
 /// The words of --words, or of all sentences.
@@ -115,9 +116,10 @@ void print_head(const Options& options, const EncodedBatch& batch, const arma::c
 void print_sentence(const Options& options, const EncodedBatch& batch, const arma::cube& weights, arma::uword b) {
   const std::vector<std::string> tokens = attn::tokenize(options.sentences[b]);
   const std::vector<std::string> kept = kept_tokens(options.sentences[b], batch.lengths.at(b));
+  const arma::uword first = options.left ? batch.ids.n_rows - batch.lengths.at(b) : 0;
   std::cout << "\nsentence " << b + 1 << ":";
   for (arma::uword i = 0; i < kept.size(); ++i) {
-    const arma::uword id = batch.ids.at(i, b);
+    const arma::uword id = batch.ids.at(first + i, b);
     std::cout << " " << (style().ascii ? attn::in_ascii(kept[i]) : kept[i]) << "=" << id
               << (id == Vocabulary::unknown ? " (unknown)" : "");
   }
@@ -161,7 +163,8 @@ void show(const Options& options) {
                                 std::to_string(options.sentences.size()));
   }
   const Vocabulary vocabulary = vocabulary_of(options);
-  const EncodedBatch batch = attn::encode(options.sentences, vocabulary, options.max_length);
+  const EncodedBatch batch = attn::encode(options.sentences, vocabulary, options.max_length,
+                                          options.left ? attn::Padding::left : attn::Padding::right);
 
   Model model = random_model(options, vocabulary);
   attn::attend(batch, model.embedding, model.attention);
@@ -195,6 +198,7 @@ int main(int argc, char** argv) {
   app.add_option("--max-length", options.max_length, "longer sentences are cut")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  app.add_flag("--left", options.left, "padding on the left of the words: no map changes");
   app.add_option("--seed", options.seed, "of the random numbers")->check(CLI::NonNegativeNumber)->capture_default_str();
   app.add_option("--svg", options.svg, "writes a picture into this new file");
   app.add_flag("--by-hand", options.by_hand, "the picture shows the weights made by hand (at most 199 words)");

@@ -71,6 +71,7 @@ inline constexpr std::size_t max_rows = 32;
 
 /// Scores are in base 2, since 2^x is simpler to compute than e^x: queries are multiplied by this, and by 1 / sqrt(D).
 inline constexpr float log2e = 1.44269504f;
+inline constexpr float ln2 = 0.693147181f;  ///< takes a log-sum-exp back to base e
 
 /// The maximum of a query that has seen no key: the lowest finite float, as -inf minus itself would be NaN.
 inline constexpr float lowest_maximum = -3.40282347e38f;

@@ -73,7 +73,7 @@ void QueryGroup::finish(const Head& head, std::size_t q, float* output, float* l
   }
   if (log_sum_exp == nullptr) return;
   for (std::size_t i = 0; i < R_; ++i) {
-    log_sum_exp[i] = sum[i] == 0 ? -HUGE_VALF : (maximum[i] + std::log2(sum[i])) * 0.693147181f;
+    log_sum_exp[i] = sum[i] == 0 ? -HUGE_VALF : (maximum[i] + std::log2(sum[i])) * ln2;
   }
 }
 

@@ -2,27 +2,14 @@
 // wrong: an error in the console, a file that does not come, an image without a picture or without words, a link that
 // leads nowhere, a page that scrolls sideways.
 //
-//   node check.mjs ROOT     in the folder whose node_modules has playwright-core; exit code 1 when something is wrong
-import { createServer } from "node:http";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
-import { extname, join } from "node:path";
+//   node - ROOT <check.mjs     in build/site, whose node_modules has playwright-core; exit code 1 when something is wrong
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { chromium } from "playwright-core";
+import { fileOf, serve } from "../../docs/.vitepress/pages.mjs";
 
 const pages = join(process.argv[2], "build/site/pages");
-const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2", ".json": "application/json" };
-
-/** The file behind an address, as a static host finds it. */
-function fileOf(path) {
-  const file = join(pages, decodeURIComponent(path));
-  return [file, file + ".html", join(file, "index.html")].find((f) => existsSync(f) && extname(f));
-}
-
-const server = createServer((request, response) => {
-  const file = fileOf(new URL(request.url, "http://localhost").pathname);
-  response.writeHead(file ? 200 : 404, { "content-type": types[extname(file ?? "")] ?? "application/octet-stream" });
-  response.end(file && readFileSync(file));
-});
-await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+const server = await serve(pages, 0);
 const origin = `http://127.0.0.1:${server.address().port}`;
 
 const paths = readdirSync(pages, { recursive: true })
@@ -65,7 +52,7 @@ for (const [width, colorScheme] of [[360, "dark"], [1280, "light"]]) {
 }
 for (const [from, { pathname, hash }] of links) {
   const to = pathname.replace(/index\.html$/, "").replace(/\.html$/, "");
-  if (!fileOf(pathname)) problems.push(`${from}: the link ${pathname} leads nowhere`);
+  if (!fileOf(pages, pathname)) problems.push(`${from}: the link ${pathname} leads nowhere`);
   else if (hash && !anchors.get(to)?.has(decodeURIComponent(hash.slice(1)))) problems.push(`${from}: nothing on ${to} is called ${hash}`);
 }
 await browser.close();

@@ -27,6 +27,14 @@ function fitLinks(md) {
   });
 }
 
+/** Badges are for the repository's page on GitHub: they are pictures of other sites, or of that page's neighbours. */
+function dropBadges(md) {
+  const isBadge = (token) => token.type === "image" && /^(https?:|\.\.\/\.\.\/)/.test(token.attrGet("src"));
+  md.core.ruler.after("inline", "drop-badges", ({ tokens }) => {
+    for (const token of tokens) if (token.children?.some(isBadge)) token.children = [];
+  });
+}
+
 /** {{ }} in code is a matrix, not a template of Vue's. */
 function keepBraces(md) {
   const { code_inline } = md.renderer.rules;
@@ -47,7 +55,7 @@ export default {
   cacheDir: "../build/site/cache",
   srcExclude: ["build/**", ".*/**", "tests/**", "tools/**", "solutions/**", "bench/**", "lessons/*/hints.md", "lessons/*/interview.md"],
   rewrites: { "README.md": "index.md", ":folder/README.md": ":folder/index.md", "lessons/:name/README.md": "lessons/:name/index.md" },
-  markdown: { config: (md) => [fitLinks, keepBraces].forEach((plugin) => plugin(md)) },
+  markdown: { config: (md) => [dropBadges, fitLinks, keepBraces].forEach((plugin) => plugin(md)) },
   vite: {
     publicDir: false,
     resolve: { alias: [{ find: /^vue(\/.*)?$/, replacement: join(root, "build/site/node_modules/vue$1") }] }, // for pages outside docs/

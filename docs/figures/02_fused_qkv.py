@@ -27,7 +27,7 @@ def frame(figure, x, y, width, height):
 
 def fused():
     figure = Figure(
-        "X times W_q, W_k and W_v side by side gives Q, K and V side by side; column by column, nothing changes", 226
+        "X times W_q, W_k and W_v side by side gives Q, K and V side by side; column by column, nothing changes", 236
     )
     cell, left = (36, 24), 116
     for part, (name, colour) in enumerate(PARTS):
@@ -43,8 +43,9 @@ def fused():
     frame(figure, column, 30, cell[0], 48)
     frame(figure, column, 120, cell[0], 48)
     figure.arrow((column + 18, 82), (column + 18, 116))
-    figure.text(column + 26, 103, "times X", "dim small")
-    figure.text(12, 212, "Each column of the result needs one column of W.", "dim small")
+    figure.text(column + 26, 103, "X times this column", "dim small")
+    figure.text(12, 208, "Each column of the result needs one column of W.", "dim small")
+    figure.text(12, 224, "The result is X W: no bias is added yet.", "dim small")
     return figure
 
 

@@ -1,4 +1,4 @@
-"""Lesson 08: how real models order the columns of Q, K and V, and how the heads are spread over two machines."""
+"""Lesson 08: how real models order the columns of Q, K and V, and how the heads are spread over two GPUs."""
 
 import numpy as np
 from course import golden
@@ -20,19 +20,20 @@ def strip(figure, left, top, blocks, width=54, slices=True):
 
 def layouts():
     title = "The order of the columns for two heads in GPT-2, GPT-NeoX and Llama; head 0 is in strong colours"
-    figure = Figure(title, 252)
+    figure = Figure(title, 266)
     figure.text(18, 20, "GPT-2, and here: one weight, Q then K then V", "strong")
     strip(figure, 18, 28, ["q0", "q1", "k0", "k1", "v0", "v1"])
     figure.text(18, 98, "GPT-NeoX: one weight, head after head", "strong")
     strip(figure, 18, 106, ["q0", "k0", "v0", "q1", "k1", "v1"])
-    figure.text(18, 176, "Llama: three weights", "strong")
+    figure.text(18, 176, "Llama 2 7B: three weights", "strong")
     for i, kind in enumerate("qkv"):
         strip(figure, 18 + 111 * i, 184, [f"{kind}0", f"{kind}1"], width=51, slices=False)
-    figure.text(18, 238, "A block: D columns. Below: slice. Strong: head 0.", "dim small")
+    figure.text(18, 238, "Each block: D columns. The number: its slice.", "dim small")
+    figure.text(18, 254, "Strong colour: head 0.", "dim small")
     return figure
 
 
-def machines():
+def gpus():
     output_weight = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1]])
     bias = np.array([0, 0, 1, 0])
     qkv_weight = np.array(
@@ -48,13 +49,13 @@ def machines():
     terms = [weights[h] @ values[:, 2 * h : 2 * h + 2] @ output_weight[2 * h : 2 * h + 2] for h in range(2)]
     assert np.allclose(sum(terms) + bias, output)
 
-    title = "Two machines, a head each: each makes one summand of the output, and one all-reduce adds them"
+    title = "Two GPUs, a head each: each makes one summand of the output, and one all-reduce adds them"
     figure = Figure(title, 372)
-    figure.box(112, 12, 136, 26, "X, on both machines", "", "dim")
+    figure.box(112, 12, 136, 26, "X, on both GPUs", "", "dim")
     for h, left in enumerate((12, 192)):
         middle = left + 78
         figure.arrow((180, 38), (180, 50), (middle, 50), (middle, 72))
-        figure.text(left, 66, f"machine {h}", "strong")
+        figure.text(left, 66, f"GPU {h}", "strong")
         figure.box(left, 74, 156, 26, f"columns q_{h} k_{h} v_{h}", "", "blue")
         figure.arrow((middle, 100), (middle, 114))
         figure.box(left, 116, 156, 26, f"attention of head {h}", "", "purple")
@@ -72,4 +73,4 @@ def machines():
 
 
 def figures():
-    return {"layouts": layouts(), "machines": machines()}
+    return {"layouts": layouts(), "gpus": gpus()}

@@ -1,4 +1,4 @@
-"""Lesson 10: from a sentence to the rows of X and its mask; and what two heads made by hand look at."""
+"""Lesson 10: from a sentence to the rows of X and its mask; padding on either side; and what two heads made by hand look at."""
 
 import numpy as np
 from course import softmax
@@ -73,6 +73,56 @@ def pipeline():
     return figure
 
 
+def sides():
+    """A batch of three sentences, padded on the right and on the left: word and position in each cell."""
+    sentences = [text.split() for text in ("the fat cat sleeps", "the cat", "sleeps the cat")]
+    length, width, high = 4, 57, 24
+    figure = Figure(
+        "The same batch with padding on the right and on the left: only there the last row holds last words", 262
+    )
+    for left, title in ((6, "padding on the right"), (184, "padding on the left")):
+        on_left = left > 100
+        figure.text(left + 1.5 * width, 20, title, "strong", "middle")
+        for b, words in enumerate(sentences):
+            first = length - len(words) if on_left else 0
+            x = left + b * width
+            figure.text(x + width / 2, 38, f"b = {b}", "dim small", "middle")
+            for i in range(length):
+                y = 46 + i * high
+                if not first <= i < first + len(words):
+                    cell(figure, x, y, width, high, "", "faint", 0)
+                    hatch(figure, x, y, width, high)
+                    continue
+                word = words[i - first]
+                number = VOCABULARY.index(word) if word in VOCABULARY else 0
+                last = i == first + len(words) - 1
+                cell(figure, x, y, width, high, f"{word} {i - first}", COLOURS[number], 0.45 if last else 0.12)
+        top = 46 + length * high
+        if on_left:
+            figure.text(left + 1.5 * width, top + 16, "last words in one row", "dim small", "middle")
+        else:
+            figure.text(left + 1.5 * width, top + 16, "last words in three rows", "dim small", "middle")
+        figure.text(left, top + 42, "mask, b = 1, any row:", "small")
+        first = length - 2 if on_left else 0
+        for j in range(length):
+            seen = first <= j < first + 2
+            cell(
+                figure,
+                left + j * 30,
+                top + 50,
+                30,
+                22,
+                str(int(seen)),
+                "blue" if seen else "faint",
+                0.16 if seen else 0,
+            )
+            if not seen:
+                hatch(figure, left + j * 30, top + 50, 30, 22)
+    figure.text(6, 236, "Strong: the last word. Beside each word its position,", "dim small")
+    figure.text(6, 251, "counted from the first word on either side.", "dim small")
+    return figure
+
+
 def heads():
     """As `./learn demo 10 -- "The cat saw the other cat"` makes them: a match has the score 5, all else 0."""
     tokens = "the cat saw the other cat".split()
@@ -92,4 +142,4 @@ def heads():
 
 
 def figures():
-    return {"pipeline": pipeline(), "heads": heads()}
+    return {"pipeline": pipeline(), "sides": sides(), "heads": heads()}

@@ -22,12 +22,13 @@ def packed():
         block = weight[part * E : (part + 1) * E]
         figure.rect(92, top, E * cell[0], band, colour, 0.14, colour, 0)
         figure.matrix(92, top, block, 0, cell)
-        figure.text(84, top + band / 2 + 4, f"rows {part * E}, {part * E + 1}", f"{colour} small", "end")
         figure.arrow((162, top + band / 2), (246, top + band / 2), colour=colour)
         figure.text(204, top + band / 2 - 5, "transpose", "dim small", "middle")
         figure.rect(252, top + 3, E * cell[0], band - 6, colour, 0.14, colour, 0)
         figure.matrix(252, top + 3, block.T, 0, (cell[0], cell[1] - 3))
         figure.text(324, top + band / 2 + 4, f"W_{name}", f"{colour} strong")
+        for h in range(E):  # two heads, one row each
+            figure.text(88, top + (h + 0.5) * cell[1] + 4, f"row {part * E + h}, head {h}", f"{colour} small", "end")
 
     top = 206
     figure.text(84, top + 15, "in_proj_bias", "strong small", "end")
@@ -42,17 +43,17 @@ def packed():
 
 def mean():
     heads = golden(LESSON, "by_hand", "head_weights")
-    figure = Figure("Two heads that look at different keys, and their mean, which looks at both", 128)
-    queries = ("query 0", "query 1")
-    for left, weights, title in (
-        (66, heads[0], "head 0"),
-        (168, heads[1], "head 1"),
-        (270, heads.mean(axis=0), "mean"),
+    figure = Figure("Query 0: head 0 prefers key 1, head 1 key 0; their mean is what neither head did", 186)
+    for left, weights, title, colour in (
+        (28, heads[0], "head 0", "blue"),
+        (148, heads[1], "head 1", "blue"),
+        (268, heads.mean(axis=0), "their mean", "orange"),
     ):
-        figure.text(left + 40, 20, title, "strong", "middle")
-        figure.matrix(left, 44, weights, 3, (40, 26), 1, "purple", queries, ("key 0", "key 1"))
-        queries = ()
-    figure.text(12, 118, "Query 0: head 0 looks at key 1, head 1 at key 0.", "dim small")
+        figure.text(left + 32, 22, title, f"{colour} strong", "middle")
+        figure.bars(left, 134, weights[0], 28, 84, 8, colour=colour, digits=2, labels=("key 0", "key 1"))
+    figure.text(120, 92, "and", "dim", "middle")
+    figure.text(240, 92, "give", "dim", "middle")
+    figure.text(12, 174, "Query 0: the mean is what neither head did.", "dim small")
     return figure
 
 

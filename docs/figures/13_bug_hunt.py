@@ -30,7 +30,7 @@ def reshaped(X, rows):
 
 
 def maps():
-    """{name: map}: how much of each token's value reaches the first number of each row of the output."""
+    """{name: map} and the right weights of each head. A map: how much of each token reaches the first number of each row."""
     draw = np.random.default_rng(13)
     Y = draw.standard_normal((KEYS, HEADS * WIDTH))  # the tokens; the queries are those of the first four
     W_q, W_k = draw.standard_normal((2, HEADS * WIDTH, HEADS * WIDTH)) / np.sqrt(HEADS * WIDTH)
@@ -51,17 +51,16 @@ def maps():
         found["13.5"] = np.exp(blocked - blocked.max(axis=1, keepdims=True))
     # Written in the order in which they are made: H tokens of one head fill a row.
     found["13.6"] = right.reshape(HEADS * QUERIES, KEYS)[::HEADS]
-    return found
+    return found, right
 
 
 def bugs():
-    found = maps()
+    found, _ = maps()
     assert np.isnan(found["13.5"]).all()
-    figure = Figure("Maps of the same input: the right weights, and what each of the six bugs makes of them", 226)
+    figure = Figure("Maps of the same input: the right weights, and what each of the six bugs makes of them", 202)
     cell = 15
-    seen = ("", "diagonal", "nearly 0 or 1", "many alike", "last unseen", "length 0", "wrong rows")
-    for place, ((name, values), words) in enumerate(zip(found.items(), seen)):
-        left, top = 9 + 89 * (place % 4), 28 + 106 * (place // 4)
+    for place, (name, values) in enumerate(found.items()):
+        left, top = 9 + 89 * (place % 4), 28 + 96 * (place // 4)
         middle = left + cell * KEYS / 2
         figure.text(middle, top - 7, name, "strong", "middle")
         if np.isnan(values).any():
@@ -69,11 +68,33 @@ def bugs():
             figure.text(middle, top + cell * QUERIES / 2 + 4, "NaN", "orange strong", "middle")
         else:
             figure.matrix(left, top, values, None, (cell, cell), shade=0.7, colour="purple" if place == 0 else "orange")
-        figure.text(middle, top + cell * QUERIES + 15, words, "dim small", "middle")
-    for line, words in enumerate(("a row: one", "output row", "a column:", "one token")):
-        figure.text(276, 146 + 15 * line, words, "dim small")
+    for line, words in enumerate(("a row: an", "output row,", "a column:", "a token")):
+        figure.text(276, 134 + 15 * line, words, "dim small")
+    return figure
+
+
+def rows():
+    """13.6: where the rows of its map come from."""
+    found, right = maps()
+    cell, width = 15, 15 * KEYS
+    figure = Figure("Task 13.6: its map takes every other row of head 0, then every other row of head 1", 206)
+    figure.text(62, 22, "right weights", "strong")
+    figure.text(226, 22, "13.6 mixes with", "strong")
+    tops = (40, 40 + cell * QUERIES + 20)
+    for head, top in enumerate(tops):
+        figure.text(50, top + cell * QUERIES / 2 + 4, f"head {head}", "dim small", "end")
+        figure.matrix(62, top, right[head], None, (cell, cell), shade=0.7, colour="purple")
+    target = 40 + (cell * QUERIES + 20) / 2
+    figure.matrix(234, target, found["13.6"], None, (cell, cell), shade=0.7, colour="orange")
+    for place in range(QUERIES):
+        head, row = divmod(place * HEADS, QUERIES)
+        assert np.allclose(found["13.6"][place], right[head][row])
+        start = tops[head] + cell * (row + 0.5)
+        figure.arrow((64 + width, start), (230, target + cell * (place + 0.5)), colour="orange")
+    for line, words in enumerate(("rows 0 to 3 of head 0", "would be right here")):
+        figure.text(234 + width / 2, target + cell * QUERIES + 18 + 14 * line, words, "dim small", "middle")
     return figure
 
 
 def figures():
-    return {"bugs": bugs()}
+    return {"bugs": bugs(), "rows": rows()}

@@ -1,4 +1,4 @@
-"""Lesson 14: the pairs of RoPE as hands of clocks, and which columns are a pair."""
+"""Lesson 14: the pairs of RoPE as hands of clocks, why only the offset counts, and which columns are a pair."""
 
 import numpy as np
 from svg import Figure, number
@@ -38,8 +38,8 @@ def clocks():
             x, angle = 122 + 52 * column, position * speed
             alike = p == 0 and position in (1, 45)
             circle(figure, x, y, 20)
-            figure.line((x, y), (x + 20, y), colour="faint")
-            tip = (x + 19 * np.cos(angle), y - 19 * np.sin(angle))
+            figure.line((x, y), (x, y - 20), colour="faint")
+            tip = (x + 19 * np.sin(angle), y - 19 * np.cos(angle))
             figure.arrow((x, y), tip, colour="orange" if alike else "blue")
             figure.text(
                 x, y + 33, f"{np.degrees(angle) % 360:.0f}°", "orange small strong" if alike else "dim small", "middle"
@@ -47,6 +47,38 @@ def clocks():
             if p == 0:
                 figure.text(x, 22, str(position), "strong", "middle")
     figure.text(12, 246, "Pair 0 cannot tell 45 from 1. Pair 1 can.", "dim small")
+    return figure
+
+
+def offset():
+    """One pair of speed 1, with q and k equal and of length 1: where both point at three pairs of positions."""
+    figure = Figure(
+        "Both hands turn with their positions; the angle between them, and so the score, depends on the offset alone",
+        222,
+    )
+    radius = 40
+    for column, (i, j) in enumerate(((2, 1), (12, 11), (12, 9))):
+        x, y = 62 + 118 * column, 84
+        colour = "green" if i - j == 1 else "purple"
+
+        def at(position, length):
+            return x + length * np.sin(position), y - length * np.cos(position)
+
+        start, end = at(j, radius), at(i, radius)
+        figure.parts.append(
+            f'<path d="M{number(x)},{number(y)} L{number(start[0])},{number(start[1])} A{radius},{radius} 0 0 1 '
+            f'{number(end[0])},{number(end[1])} Z" class="{colour}" fill-opacity="0.25"/>'
+        )
+        circle(figure, x, y, radius)
+        for name, position, hand in (("q", i, "blue"), ("k", j, "orange")):
+            figure.arrow((x, y), at(position, radius - 1), colour=hand)
+            label = at(position, radius + 10)
+            figure.text(label[0], label[1] + 4, name, f"{hand} strong", "middle")
+        figure.text(x, 20, f"q at {i}, k at {j}", "strong", "middle")
+        figure.text(x, 154, f"offset {i - j}", f"{colour} strong", "middle")
+        figure.text(x, 170, f"{np.degrees(i - j):.0f}° apart", f"{colour} small", "middle")
+        figure.text(x, 186, f"score {np.cos(i - j):.2f}", f"{colour} small", "middle")
+    figure.text(12, 212, "Speed 1; q and k are equal before they turn.", "dim small")
     return figure
 
 
@@ -113,4 +145,4 @@ def slower():
 
 
 def figures():
-    return {"clocks": clocks(), "pairings": pairings(), "slower": slower()}
+    return {"clocks": clocks(), "offset": offset(), "pairings": pairings(), "slower": slower()}

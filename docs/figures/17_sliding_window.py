@@ -46,7 +46,7 @@ def ring():
     figure = Figure(
         "A plain window keeps the newest keys only; with sinks the first keys stay in slots of their own, and the others are "
         "in a ring where each new key overwrites the one that leaves the window",
-        304,
+        334,
     )
     cell, left = 17, 108
     for row, (name, first) in enumerate((("plain window", 0), ("with sinks", sinks))):
@@ -70,7 +70,7 @@ def ring():
     def slot(j):
         return sinks + (j - sinks) % window
 
-    middle, radius = (250, 200), 62
+    middle, radius = (246, 208), 74
     figure.parts.append(
         f'<circle cx="{middle[0]}" cy="{middle[1]}" r="{radius}" fill="none" class="faint-line" stroke-width="1.5"/>'
     )
@@ -84,9 +84,11 @@ def ring():
         if goes:
             figure.arrow((x - 34, y - 40), (x - 13, y - 15), colour="orange")
             figure.text(x - 40, y - 46, f"{new} overwrites {j}", "orange small", "middle")
-        figure.text(middle[0] + 30 * cos(angle), middle[1] + 30 * sin(angle) + 4, str(slot(j)), "dim small", "middle")
-    figure.text(middle[0], middle[1] + 4, "slot", "dim small", "middle")
-    figure.text(10, 292, f"Token {new}: slot {sinks} + ({new} - {sinks}) mod {window} = {slot(new)}", "dim small")
+        figure.text(
+            middle[0] + 38 * cos(angle), middle[1] + 38 * sin(angle) + 4, f"slot {slot(j)}", "dim small", "middle"
+        )
+    figure.text(10, 304, "circles: keys", "dim small")
+    figure.text(10, 322, f"Token {new}: slot {sinks} + ({new} - {sinks}) mod {window} = {slot(new)}", "dim small")
     return figure
 
 

@@ -1,6 +1,6 @@
-"""Lesson 19: the tiles of causal attention as a staircase, and the memories of a GPU as a pyramid."""
+"""Lesson 19: the tiles of causal attention as a staircase, and the memories of a GPU."""
 
-from svg import Figure, number
+from svg import Figure
 
 BLOCKS, SIZE = 6, 2  # six blocks of two queries, and as many of two keys
 
@@ -49,47 +49,39 @@ def staircase():
     return figure
 
 
-def trapezoid(figure, middle, top, widths, height, fill):
-    (upper, lower), bottom = widths, top + height
-    corners = [
-        (middle - upper / 2, top),
-        (middle + upper / 2, top),
-        (middle + lower / 2, bottom),
-        (middle - lower / 2, bottom),
-    ]
-    path = " ".join(f"{number(x)},{number(y)}" for x, y in corners)
-    figure.parts.append(f'<polygon points="{path}" class="{fill} {fill}-line" fill-opacity="0.2"/>')
-
-
-def pyramid():
-    figure = Figure("The memories of a GPU: the faster, the smaller; and what flash attention keeps in each", 288)
-    levels = (
-        ("registers", "255 per thread", "", "green", ("output, m, sum;", "the scores of a tile"), "registers"),
-        (
-            "SRAM",
-            "192 KB per SM",
-            "19 TB/s",
-            "blue",
-            ("blocks of Q, K and V,", "one after the other"),
-            "L1 and L2 cache",
-        ),
-        ("HBM", "40 GB", "1.5 TB/s", "orange", ("Q, K, V, output: whole;", "no score, ever"), "main memory"),
+def memories():
+    figure = Figure(
+        "The memories of a GPU, from the nearest to the farthest, and what flash attention keeps in each", 330
     )
-    figure.text(90, 20, "A100", "strong", "middle")
-    figure.text(196, 20, "kept there", "strong")
-    middle, height = 90, 76
-    for i, (name, size, speed, colour, kept, processor) in enumerate(levels):
-        top = 32 + i * (height + 4)
-        trapezoid(figure, middle, top, (90 + 25 * i, 90 + 25 * (i + 1)), height, colour)
-        figure.text(middle, top + 22, name, "strong", "middle")
-        figure.text(middle, top + 40, size, "dim small", "middle")
-        figure.text(middle, top + 55, speed, "dim small", "middle")
-        figure.text(196, top + 20, kept[0], "small")
-        figure.text(196, top + 34, kept[1], "small")
-        figure.text(196, top + 56, "on a processor:", "dim small")
-        figure.text(196, top + 69, processor, "dim small")
+    figure.text(92, 20, "A100", "strong", "middle")
+    figure.text(206, 20, "kept there", "strong")
+    for shift in (8, 4):  # two more multiprocessors behind the first
+        figure.rect(12 + shift, 32 + shift, 160, 136, "card", 1, "faint", 6)
+    figure.rect(12, 32, 160, 136, "card", 1, "dim", 6)
+    figure.text(92, 162, "one of 108 SMs", "dim small", "middle")
+    levels = (
+        (40, 46, "registers", "256 KB", "green", ("output, m, sum;", "the scores of a tile"), "registers"),
+        (104, 46, "SRAM", "192 KB", "blue", ("blocks of Q, K and V,", "one after the other"), "L1, L2 cache"),
+        (198, 36, "L2", "40 MB for all", "purple", ("K and V of a head, if", "they fit: 1 MB here"), "L3 cache"),
+        (262, 54, "HBM", "40 GB", "orange", ("Q, K, V, output: whole;", "no score, ever"), "main memory"),
+    )
+    for top, height, name, size, colour, kept, processor in levels:
+        inside = height == 46
+        left, width = (22, 140) if inside else (12, 168)
+        figure.rect(left, top, width, height, colour, 0.2, colour)
+        figure.text(92, top + height / 2 - 3, name, "strong", "middle")
+        figure.text(92, top + height / 2 + 12, size, "dim small", "middle")
+        middle = top + height / 2
+        figure.text(206, middle - 10, kept[0], "small")
+        figure.text(206, middle + 4, kept[1], "small")
+        figure.text(206, middle + 19, f"CPU: {processor}", "dim small")
+    figure.line((92, 86), (92, 104), colour="dim", width=9)
+    figure.line((92, 176), (92, 198), colour="dim", width=5)
+    figure.line((92, 234), (92, 262), colour="dim", width=2)
+    figure.text(100, 252, "1.5 TB/s", "dim small")
+    figure.text(102, 99, "19 TB/s", "dim small")
     return figure
 
 
 def figures():
-    return {"staircase": staircase(), "pyramid": pyramid()}
+    return {"staircase": staircase(), "memories": memories()}

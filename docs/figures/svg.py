@@ -22,10 +22,10 @@ COLOURS = {
 }
 
 
-def style():
+def style(colours):
     def rules(mode):
         return "".join(
-            f".{name}{{fill:{both[mode]}}}.{name}-line{{stroke:{both[mode]}}}" for name, both in COLOURS.items()
+            f".{name}{{fill:{both[mode]}}}.{name}-line{{stroke:{both[mode]}}}" for name, both in colours.items()
         )
 
     return (
@@ -46,6 +46,8 @@ def text_of(value, digits):
 
 
 class Figure:
+    width, colours = WIDTH, COLOURS
+
     def __init__(self, title, height):
         """title: what the picture shows, in one sentence; a screen reader reads it."""
         self.title, self.height, self.parts = title, height, []
@@ -125,9 +127,9 @@ class Figure:
     def svg(self):
         return "\n".join(
             [
-                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {number(self.height)}" width="{WIDTH * 1.5:g}"'
-                f' role="img"><title>{escape(self.title)}</title>{style()}',
-                f'<rect width="{WIDTH}" height="{number(self.height)}" rx="8" class="card"/>',
+                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {number(self.width)} {number(self.height)}" width="{self.width * 1.5:g}"'
+                f' role="img"><title>{escape(self.title)}</title>{style(self.colours)}',
+                f'<rect width="{number(self.width)}" height="{number(self.height)}" rx="8" class="card"/>',
                 *self.parts,
                 "</svg>\n",
             ]

@@ -7,7 +7,7 @@
 namespace attn {
 
 // Each is applied to every number by itself, and is right for every finite number: gelu(-1e4) is 0 (or -0), not NaN.
-// The result is as large as x. NaN stays NaN.
+// The result has the shape of x. NaN stays NaN.
 
 /// max(0, x). Vaswani et al. (2017), section 3.3.
 arma::cube relu(const arma::cube& x);

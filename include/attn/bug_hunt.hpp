@@ -24,7 +24,7 @@ arma::cube self_attention(const arma::cube& X, const Linear& query_proj, const L
 /// @return  (L x S x N)
 arma::cube causal_weights(const arma::cube& Q, const arma::cube& K);
 
-/// Scaled scores, number by number: scores(i, j, n) = (row i of Q times row j of K) / sqrt(D).
+/// Scaled scores, element by element: scores(i, j, n) = (row i of Q times row j of K) / sqrt(D).
 ///
 /// @param Q (L x D x N)
 /// @param K (S x D x N)

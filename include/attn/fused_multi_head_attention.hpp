@@ -36,9 +36,6 @@ class FusedMultiHeadAttention {
   arma::cube attention_weights_;
 };
 
-/// The fused layer that computes what `separate` computes, with the same dropout.
-FusedMultiHeadAttention fuse(const MultiHeadAttention& separate);
-
 /// One layer instead of several that read the same input: their results side by side.
 ///
 ///   joined(x) = [layers[0](x) | layers[1](x) | ...]
@@ -47,6 +44,9 @@ FusedMultiHeadAttention fuse(const MultiHeadAttention& separate);
 /// @throws std::invalid_argument naming layers, when there is none, when the widths of their inputs differ, or
 ///         when only some have a bias.
 Linear join_columns(const std::vector<Linear>& layers);
+
+/// The fused layer that computes what `separate` computes, with the same dropout.
+FusedMultiHeadAttention fuse(const MultiHeadAttention& separate);
 
 /// One layer instead of two, one after the other: composed(x) = second(first(x)). Without a bias when neither has one.
 ///

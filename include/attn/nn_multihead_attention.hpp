@@ -32,7 +32,7 @@ struct MultiheadAttentionOptions {
   bool average_attn_weights = true;  ///< true: the mean over the heads; false: each head's own
 };
 
-/// Both of PyTorch's yes-or-no masks (1 = ignore) as one of ours (1 = may attend).
+/// Both of PyTorch's boolean masks (1 = ignore) as one of ours (1 = may attend).
 ///
 /// @param options key_padding_mask (B x S) and bool_attn_mask; the float mask is ignored
 /// @return        (L x S x H·B) when there is a key_padding_mask; the inverted bool_attn_mask when there is only that;

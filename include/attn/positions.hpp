@@ -74,8 +74,9 @@ arma::rowvec alibi_slopes(arma::uword num_heads);
 /// @throws std::invalid_argument naming num_heads, L or S, when it is zero.
 arma::cube alibi_bias(arma::uword num_heads, arma::uword L, arma::uword S);
 
-/// How a model that was trained on short texts is adapted to texts that are `factor` times as long: rope_scaling in
-/// the config.json of models for Hugging Face's transformers, whose names the fields have.
+/// How a model that was trained on short texts is adapted to texts that are `factor` times as long: rope_scaling
+/// (rope_parameters in newer versions) in the config.json of models for Hugging Face's transformers, whose names the
+/// fields have.
 struct RopeScaling {
   enum class Method {
     none,                    ///< the speeds of training
@@ -100,7 +101,8 @@ struct RopeScaling {
 ///   ntk_aware                base · s^(D / (D - 2)) instead of base
 ///   yarn, llama3             kept(p) · speed + (1 - kept(p)) · speed / s
 ///
-/// kept(p) lies from 0 to 1; what is below 0 becomes 0, what is above 1 becomes 1.
+/// kept(p) lies from 0 to 1; what is below 0 becomes 0, what is above 1 becomes 1. low and high are always rounded, as
+/// in transformers without "truncate": false; the last pair is D/2 - 1, so the limit D - 1 hardly ever matters.
 ///
 ///   yarn     kept(p) = 1 - (p - low) / (high - low)
 ///            low  = D ln(T / (2π beta_fast)) / (2 ln base), rounded down, at least 0

@@ -33,7 +33,7 @@ class SelfAttentionV1 {
   arma::cube attention_weights_;
 };
 
-/// All dot products of queries with keys, written with indices: scores(i, j, b) = sum_d Q(i, d, b) K(j, d, b).
+/// All dot products of queries with keys, written with indices: products(i, j, b) = sum_d Q(i, d, b) K(j, d, b).
 /// In Einstein notation: 'bid,bjd->bij'. Not scaled.
 ///
 /// @param Q (L x D x B)

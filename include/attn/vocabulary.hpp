@@ -34,19 +34,24 @@ class Vocabulary {
   std::map<std::string, arma::uword> ids_;
 };
 
+/// On which side of its words a short sentence is filled up.
+enum class Padding { right, left };
+
 /// Sentences as numbers, all of one length.
 struct EncodedBatch {
-  arma::umat ids;      ///< (L x B): column b holds the numbers of sentence b, then zeros
-  arma::uvec lengths;  ///< (B): how many of them are words; 0 for an empty sentence
+  arma::umat ids;                    ///< (L x B): column b holds the numbers of sentence b, and zeros on one side
+  arma::uvec lengths;                ///< (B): how many of them are words; 0 for an empty sentence
+  Padding padding = Padding::right;  ///< right: the words come first; left: they come last
 };
 
-/// Tokenizes sentences and looks up their words. A sentence of more than max_length tokens keeps the first max_length;
-/// a shorter one is filled up with zeros.
+/// Tokenizes sentences and looks up their words. A sentence of more than max_length tokens keeps the first max_length,
+/// whatever the side; a shorter one is filled up with zeros on that side.
 ///
-/// An unknown word is 0 as well: only `lengths` distinguishes words from padding.
+/// An unknown word is 0 as well: only `lengths` and `padding` distinguish words from padding.
 ///
 /// @param max_length L, at least 1
 /// @throws std::invalid_argument naming sentences when there is none, max_length when it is 0, or as tokenize.
-EncodedBatch encode(const std::vector<std::string>& sentences, const Vocabulary& vocabulary, arma::uword max_length);
+EncodedBatch encode(const std::vector<std::string>& sentences, const Vocabulary& vocabulary, arma::uword max_length,
+                    Padding padding = Padding::right);
 
 }  // namespace attn

@@ -21,7 +21,7 @@ arma::cube SelfAttentionV1::forward(const arma::cube& X) {
 
 // Q (L x D x B), K (S x D x B) -> (L x S x B)
 arma::cube attention_scores_einsum(const arma::cube& Q, const arma::cube& K) {
-  // TODO(01.3): reject shapes that do not fit. Then scores(i, j, b) = sum over d of Q(i, d, b) * K(j, d, b), with
+  // TODO(01.3): reject shapes that do not fit. Then products(i, j, b) = sum over d of Q(i, d, b) * K(j, d, b), with
   // loops.
   todo("01.3");
 }

@@ -27,16 +27,16 @@ arma::cube FusedMultiHeadAttention::forward(const arma::cube& X, const Mask& mas
   todo("08.2");
 }
 
-// three E -> E projections -> one E -> 3E projection
-FusedMultiHeadAttention fuse(const MultiHeadAttention& separate) {
-  // TODO(08.4): a layer that computes what `separate` computes: its projections side by side, and all else that it has.
-  todo("08.4");
-}
-
 // (in x out_i) each -> (in x sum of out_i)
 Linear join_columns(const std::vector<Linear>& layers) {
   // TODO(08.3): reject layers that cannot be joined. Then put the weights side by side, and the biases, too.
   todo("08.3");
+}
+
+// three E -> E projections -> one E -> 3E projection
+FusedMultiHeadAttention fuse(const MultiHeadAttention& separate) {
+  // TODO(08.4): a layer that computes what `separate` computes: its projections side by side, and all else that it has.
+  todo("08.4");
 }
 
 // (in x middle), (middle x out) -> (in x out)

@@ -25,7 +25,7 @@ arma::cube CachedAttention::prefill(const arma::cube& X, const arma::uvec& lengt
 // x (1 x E x B) -> (1 x E x B)
 arma::cube CachedAttention::decode(const arma::cube& x) {
   // TODO(16.6): reject an x of the wrong shape. Append the new key and value, then let the new query attend to all that
-  // its sequence has in the cache, and to nothing behind that.
+  // its sequence has in the cache, and to nothing after that.
   todo("16.6");
 }
 

@@ -22,13 +22,13 @@ arma::uword KVCache::length(arma::uword b) const {
 // K_new and V_new (L x D x H·B), lengths (B) or empty
 void KVCache::append(const arma::cube& K_new, const arma::cube& V_new, const arma::uvec& lengths) {
   // TODO(16.3): reject what does not fit, before anything is changed. Then make room, and put the new rows of each
-  // sequence behind its own last one. Slice n belongs to sequence n / H.
+  // sequence after its own last one. Slice n belongs to sequence n / H.
   todo("16.3");
 }
 
 void KVCache::make_room(arma::uword rows) {
   // TODO(16.2): when there are fewer rows than that, make keys_ and values_ longer: at least twice as long as they are.
-  // What is in them stays; zeros come behind it.
+  // What is in them stays; zeros come after it.
   todo("16.2");
 }
 

@@ -8,17 +8,6 @@
 
 namespace attn {
 
-namespace {
-
-std::string lower_ascii(std::string word) {
-  for (char& c : word) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return word;
-}
-
-}  // namespace
-
 Vocabulary::Vocabulary(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (word.empty()) throw std::invalid_argument("words holds an empty word, expected at least one character");
@@ -39,16 +28,19 @@ const std::string& Vocabulary::word(arma::uword id) const {
   return words_[id];
 }
 
-EncodedBatch encode(const std::vector<std::string>& sentences, const Vocabulary& vocabulary, arma::uword max_length) {
+EncodedBatch encode(const std::vector<std::string>& sentences, const Vocabulary& vocabulary, arma::uword max_length,
+                    Padding padding) {
   if (sentences.empty()) throw std::invalid_argument("sentences has size 0, expected at least 1");
   require_product({{"max_length", max_length}, {"sentences", sentences.size()}});
   EncodedBatch batch;
+  batch.padding = padding;
   batch.ids.zeros(max_length, sentences.size());
   batch.lengths.zeros(sentences.size());
   for (arma::uword b = 0; b < sentences.size(); ++b) {
     const std::vector<std::string> tokens = tokenize(sentences[b]);
     batch.lengths(b) = std::min<arma::uword>(tokens.size(), max_length);
-    for (arma::uword i = 0; i < batch.lengths(b); ++i) batch.ids(i, b) = vocabulary.id(tokens[i]);
+    const arma::uword first = padding == Padding::right ? 0 : max_length - batch.lengths(b);
+    for (arma::uword i = 0; i < batch.lengths(b); ++i) batch.ids(first + i, b) = vocabulary.id(tokens[i]);
   }
   return batch;
 }

@@ -1,5 +1,8 @@
 """Lesson 10: from sentences to attention. Words are found here with Python's own split() and dict."""
 
+import collections
+import re
+
 import torch
 from golden_helpers import Case, MultiHeadAttention, attention, doubles, padding_mask, set_linear
 from torch import nn
@@ -7,15 +10,17 @@ from torch import nn
 WORDS = ["this", "is", "an", "example", "sentence", "我", "喜欢", "玩", "游戏"]
 
 
-def column_batch(sentences, length):
+def column_batch(sentences, length, left=False):
     """(L x B), as ids lie here: one sentence per column. Sentences are lists of words."""
     rows = [[WORDS.index(word) + 1 if word in WORDS else 0 for word in words] for words in sentences]
-    return torch.tensor([row + [0] * (length - len(row)) for row in rows]).T
+    fill = [[0] * (length - len(row)) for row in rows]
+    return torch.tensor([zeros + row if left else row + zeros for row, zeros in zip(rows, fill)]).T
 
 
-def words_only(x, lengths):
+def words_only(x, lengths, left=False):
     """Zeros for the queries that are padding, which may be anything: x (B, L, E) or (B, H, L, S)."""
     words = padding_mask(lengths, 1, x.shape[-2]).transpose(1, 2)  # (B, L, 1)
+    words = words.flip(1) if left else words
     return x.masked_fill(~(words if x.dim() == 3 else words[:, None]), 0)
 
 
@@ -49,7 +54,8 @@ def encode():
         "an unknown sentence".split(),
     )
     cut = [words[:4] for words in sentences]
-    return Case().add("ids", column_batch(cut, 4), "L B").add("lengths", [len(words) for words in cut], "B")
+    case = Case().add("ids", column_batch(cut, 4), "L B").add("lengths", [len(words) for words in cut], "B")
+    return case.add("left_ids", column_batch(cut, 4, left=True), "L B")
 
 
 def embedding_case(seed, num, dim, ids):
@@ -62,8 +68,18 @@ def batch(seed):
     embedding.weight.data *= 2
     # one full sentence with an unknown word, one short one that ends with one, one empty
     ids = torch.tensor([[2, 5, 0], [1, 3, 0], [0, 0, 0], [6, 0, 0], [4, 0, 0]])
-    weights = attend(case, ids, [5, 3, 0], embedding, layer)
-    return case.add("all_weights", weights, "B H L S").add("sentence_1", weights[1, :, :3, :3], "H L S")
+    lengths = [5, 3, 0]
+    weights = attend(case, ids, lengths, embedding, layer)
+    case.add("all_weights", weights, "B H L S").add("sentence_1", weights[1, :, :3, :3], "H L S")
+    case.add("mask", padding_mask(lengths, 5, 5), "B L S")
+    # the same sentences with their padding on the left
+    left_ids = torch.tensor([[2, 0, 0], [1, 0, 0], [0, 5, 0], [6, 3, 0], [4, 0, 0]])
+    left_mask = padding_mask(lengths, 5, 5).flip(2)
+    weights, output = layer(embedding(left_ids.T), mask=left_mask)
+    case.add("left_ids", left_ids, "L B").add("left_mask", left_mask, "B L S")
+    return case.add("left_output", words_only(output, lengths, left=True), "B L E").add(
+        "left_weights", weights, "B H L S"
+    )
 
 
 def article_single_head(seed):
@@ -86,6 +102,27 @@ def article_tokenised(seed):
     return case.add("first_weights", weights[0, :, :5, :5], "H L S").without("lengths", "weights")
 
 
+def merges():
+    """The program and the example of Sennrich et al. (2016), algorithm 1, with a full stop for its end of a word."""
+    vocab = {"l o w .": 5, "l o w e r .": 2, "n e w e s t .": 6, "w i d e s t .": 3}
+    lines = []
+    for _ in range(10):
+        pairs = collections.defaultdict(int)
+        for word, freq in vocab.items():
+            symbols = word.split()
+            for i in range(len(symbols) - 1):
+                pairs[symbols[i], symbols[i + 1]] += freq
+        best = max(pairs, key=pairs.get)  # of equals the one that was met first
+        bigram = re.compile(r"(?<!\S)" + re.escape(" ".join(best)) + r"(?!\S)")
+        vocab = {bigram.sub("".join(best), word): freq for word, freq in vocab.items()}
+        lines.append(" ".join(best) + "\n")
+    return Case().add("merges", text(lines), "bytes").add("words", text(word + "\n" for word in vocab), "bytes")
+
+
+def text(lines):
+    return list("".join(lines).encode())
+
+
 def cases():
     return {
         "by_hand": by_hand(),
@@ -93,6 +130,7 @@ def cases():
         "embedding": embedding_case(101, 6, 4, [[1, 0, 3], [5, 2, 0], [4, 4, 1], [2, 1, 5], [0, 3, 2]]),
         "square_embedding": embedding_case(102, 5, 5, [[1, 0, 3], [4, 2, 0]]),
         "batch": batch(103),
+        "merges": merges(),
         "article_single_head": article_single_head(104),
         "article_tokenised": article_tokenised(105),
     }

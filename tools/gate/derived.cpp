@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <fstream>
-#include <map>
 #include <regex>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
+#include "gate/by_minutes.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/text.hpp"
 
@@ -110,46 +111,77 @@ std::string from_docs(const std::string& text) {
   return std::regex_replace(text, std::regex(R"(\]\(\.\./(\d\d_))"), "](../lessons/$1");
 }
 
-/// A question under a heading, which is its anchor; its answer is folded, with what a senior interviewer expects.
+/// A question under a heading, with an anchor above; its answer is folded, with what a senior interviewer expects.
 std::string question_entry(const Lesson& lesson, const lesson::Question& question) {
   const std::string senior =
       question.senior.empty() ? "" : "\n\n**A senior interviewer expects more.** " + question.senior;
   const std::string answer = from_docs(question.answer + senior);
-  return "### " + question.text + "\n\n[" + lesson.title() + "](../lessons/" + lesson.name + "/README.md), " +
-         word_of(question.asked) + " asked\n\n<details><summary>Answer</summary>\n\n" + answer + "\n\n</details>\n\n";
+  return "<a id=\"" + question_anchor(lesson, question.text) + "\"></a>\n\n### " + question.text + "\n\n[" +
+         lesson.title() + "](../lessons/" + lesson.name + "/README.md), " + word_of(question.asked) +
+         " asked\n\n<details><summary>Answer</summary>\n\n" + answer + "\n\n</details>\n";
 }
 
-/// The questions of all chapters, by topic, and there by how often they are asked. Topics stay in the order in which the
-/// page has them; new ones come last.
-Derived questions(const fs::path& root, const std::vector<Lesson>& lessons) {
-  const fs::path page = "docs/interview.md";
+/// A question of a chapter, and what docs/interview.md has of it.
+struct Entry {
+  std::string topic;
+  Listed listed;
+  std::string text;
+};
+
+/// Adds the questions of a chapter, in their order.
+void add_entries(const Lesson& lesson, std::vector<Entry>& entries) {
+  const auto asked = lesson.questions();
+  const auto topics = topics_of(lesson);
+  if (topics.size() != asked.size()) {
+    throw std::runtime_error("lessons/" + lesson.name + "/README.md has " +
+                             counted(static_cast<int>(asked.size()), "question") + " in its interview corner, and " +
+                             counted(static_cast<int>(topics.size()), "topic") +
+                             " in its line <!-- topics: ... -->: one for each question, with \"; \" between them");
+  }
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const Listed listed{asked[i].text, question_anchor(lesson, asked[i].text), asked[i].asked};
+    entries.push_back({topics[i], listed, question_entry(lesson, asked[i])});
+  }
+}
+
+/// The topics of a page's questions: in the order in which the page has them, and new ones last.
+std::vector<std::string> topics_of(const std::string& page, const std::vector<Entry>& entries) {
   const std::string heading = "## ";
   std::vector<std::string> topics;
-  for (const auto& line : lines_of(read_file(root / page))) {
-    if (line.rfind(heading, 0) == 0) topics.push_back(line.substr(heading.size()));
+  const auto add = [&](const std::string& topic) {
+    const bool used = std::any_of(entries.begin(), entries.end(), [&](const auto& one) { return one.topic == topic; });
+    if (used && std::find(topics.begin(), topics.end(), topic) == topics.end()) topics.push_back(topic);
+  };
+  for (const auto& line : lines_of(page)) {
+    if (line.rfind(heading, 0) == 0) add(line.substr(heading.size()));
   }
-  std::map<std::string, std::map<lesson::Asked, std::string>> by_topic;
-  for (const auto& lesson : lessons) {
-    const auto asked = lesson.questions();
-    const auto its_topics = topics_of(lesson);
-    if (its_topics.size() != asked.size()) {
-      throw std::runtime_error("lessons/" + lesson.name + "/README.md has " +
-                               counted(static_cast<int>(asked.size()), "question") + " in its interview corner, and " +
-                               counted(static_cast<int>(its_topics.size()), "topic") +
-                               " in its line <!-- topics: ... -->: one for each question, with \"; \" between them");
+  for (const auto& entry : entries) add(entry.topic);
+  return topics;
+}
+
+/// The questions of all chapters: which to take with so many minutes, and then all of them, by topic, and there by how
+/// often they are asked.
+Derived questions(const fs::path& root, const std::vector<Lesson>& lessons) {
+  const fs::path page = "docs/interview.md";
+  std::vector<Entry> entries;
+  for (const auto& lesson : lessons) add_entries(lesson, entries);
+  const auto topics = topics_of(read_file(root / page), entries);
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const auto& a, const auto& b) { return a.listed.asked < b.listed.asked; });
+  std::vector<Listed> listed;
+  std::string sections;
+  for (std::size_t topic = 0; topic < topics.size(); ++topic) {
+    sections += "\n## " + topics[topic] + "\n";
+    std::size_t place = 0;
+    for (auto& entry : entries) {
+      if (entry.topic != topics[topic]) continue;
+      sections += "\n" + entry.text;
+      entry.listed.topic = topic;
+      entry.listed.place = place++;
+      listed.push_back(entry.listed);
     }
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      by_topic[its_topics[i]][asked[i].asked] += question_entry(lesson, asked[i]);
-      if (std::find(topics.begin(), topics.end(), its_topics[i]) == topics.end()) topics.push_back(its_topics[i]);
-    }
   }
-  std::vector<std::string> sections;
-  for (const auto& topic : topics) {
-    std::string entries;
-    for (const auto& [asked, some] : by_topic[topic]) entries += some;  // those that are asked most often first
-    if (!entries.empty()) sections.push_back(heading + topic + "\n\n" + entries.substr(0, entries.size() - 1));
-  }
-  return with_part(root, page, "questions", joined(sections, "\n"));
+  return with_part(root, page, "questions", by_minutes(std::move(listed)) + sections);
 }
 
 /// Copies of a new lesson's stubs. Later differences are judge_chapter()'s: a stub may be somebody's answer by then.

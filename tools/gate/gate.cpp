@@ -80,7 +80,9 @@ std::string anchor_of(const std::string& heading) {
 }
 
 bool has_anchor(const fs::path& file, const std::string& anchor) {
-  for (const auto& heading : all_matches(without_code(read_file(file)), std::regex("(?:^|\n)#+ +([^\n]+)"))) {
+  const std::string prose = without_code(read_file(file));
+  if (contains(prose, "<a id=\"" + anchor + "\"></a>")) return true;
+  for (const auto& heading : all_matches(prose, std::regex("(?:^|\n)#+ +([^\n]+)"))) {
     if (anchor_of(heading) == anchor) return true;
   }
   return false;
@@ -91,6 +93,9 @@ Problems dead_links(const fs::path& root, const fs::path& file) {
   Problems problems;
   for (const auto& link : all_matches(without_code(read_file(file)), std::regex(R"(\]\(([^)\s]+)\))"))) {
     if (contains(link, "://") || link.rfind("mailto:", 0) == 0) continue;
+    const fs::path folder = fs::path(path_below(root, file)).parent_path();
+    if ((folder / link).lexically_normal().string().rfind("../../", 0) == 0)
+      continue;  // another page of ours on GitHub
     const auto hash = link.find('#');
     const std::string path = link.substr(0, hash);
     const fs::path target = path.empty() ? file : file.parent_path() / path;

@@ -30,6 +30,7 @@ struct Arguments {
   bool plain = false;
   bool json = false;
   bool sanitized = false;
+  bool in_browser = false;
   std::string lesson;
   std::string backup;
   std::size_t level = 1;
@@ -92,9 +93,11 @@ class Commands {
   }
 
   void add_help() {
-    lesson_of(add("read", "a lesson's chapter, here in the terminal",
-                  [this](Course& c) { return read_chapter(c, given_.lesson); }),
-              or_current);
+    CLI::App* read = add("read", "a lesson's chapter, here in the terminal", [this](Course& c) {
+      return given_.in_browser ? open_chapter(c, given_.lesson) : read_chapter(c, given_.lesson);
+    });
+    lesson_of(read, or_current);
+    read->add_flag("--web", given_.in_browser, "in a browser instead, as docs/site has built it");
     CLI::App* hint = add("hint", "a hint for each task of a lesson, or for one task",
                          [this](Course& c) { return learn::hint(c, given_.lesson, given_.level); });
     lesson_of(hint, "a lesson (01) or a task (01.2); without it, the current lesson");

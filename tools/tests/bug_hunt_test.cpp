@@ -1,4 +1,4 @@
-// Lesson 13: the broken files run, and no message gives a bug away.
+// Lessons 13 and 29: the broken files run, and no message gives a bug away.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,19 +20,26 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-const lesson::Lesson bug_hunt = lesson::find_lesson(ATTN_ROOT, "13");
-
-/// What the checks say to the broken files as a learner gets them.
-judge::Report report_on_stubs() {
+/// What the checks say to a lesson's broken files as a learner gets them.
+judge::Report report_on_stubs(const lesson::Lesson& bug_hunt) {
   const Scratch scratch;
   const auto report = scratch.path() / "report.json";
-  judge::run({ATTN_PROGRAM, "--report=" + report.string()}, scratch.path(), scratch.path() / "output");
+  const std::string program = ATTN_PROGRAMS "/lesson_" + bug_hunt.number();
+  judge::run({program, "--report=" + report.string()}, scratch.path(), scratch.path() / "output");
   return lesson::read_json(report).get<judge::Report>();
 }
 
-TEST(BugHunt, FailsEveryCheckByItsOwnJudgement) {
+class BugHunt : public ::testing::TestWithParam<const char*> {
+ protected:
+  const lesson::Lesson bug_hunt = lesson::find_lesson(ATTN_ROOT, GetParam());
+  const judge::Report report = report_on_stubs(bug_hunt);
+};
+
+INSTANTIATE_TEST_SUITE_P(Lessons, BugHunt, ::testing::Values("13", "29"));
+
+TEST_P(BugHunt, FailsEveryCheckByItsOwnJudgement) {
   std::set<std::string> files;
-  for (const auto& check : report_on_stubs().checks) {
+  for (const auto& check : report.checks) {
     SCOPED_TRACE(check.full_name());
     ASSERT_EQ(check.state, CheckResult::State::failed);
     files.insert(check.file);
@@ -48,8 +55,7 @@ TEST(BugHunt, FailsEveryCheckByItsOwnJudgement) {
   EXPECT_EQ(files, std::set<std::string>(stubs.begin(), stubs.end()));
 }
 
-TEST(BugHunt, NamesNoBug) {
-  const auto report = report_on_stubs();
+TEST_P(BugHunt, NamesNoBug) {
   EXPECT_THAT(report.named(), IsEmpty());
   std::string text = describe_all(report, bug_hunt);
   for (const auto& check : report.checks) text += describe(check, bug_hunt);

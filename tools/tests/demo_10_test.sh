@@ -20,6 +20,12 @@ expect 0 "??=1" "!喜" "!█" -- env LC_ALL=C "$demo" "喜欢 玩"
 expect 0 "sentence 1: 我=1 爱=0 (unknown)" -- "$demo" "我 爱" --words "我 玩"
 expect 0 "(cut: 2 more tokens do not fit into --max-length 3)" -- "$demo" "a b c d e" --max-length 3
 expect 0 "sentence 2:" "empty sentence" -- "$demo" "it is" ""
+
+# padding on the left moves the words, and changes no map
+expect 0 "the=1 cat=2 saw=3" "喜=" -- "$demo" --left
+"$demo" >"$scratch/right"
+"$demo" --left >"$scratch/left"
+expect 0 -- cmp "$scratch/right" "$scratch/left"
 expect 0 "(seed 7)" "8 wide, 4 heads" -- "$demo" "it is" --seed 7 --dim 8 --heads 4
 
 # weights made by hand: a word attends to itself and its equals, or to the word numbered before it

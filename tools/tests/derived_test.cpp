@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
+#include "gate/by_minutes.hpp"
 #include "lesson/lesson.hpp"
 
 namespace attn::gate {
@@ -17,8 +19,10 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 /// A course of two lessons, each with a stub and two questions.
@@ -74,19 +78,79 @@ TEST_F(DerivedFiles, HoldTheQuestionsByTopicAndNewTopicsLast) {
   write("lessons/08_two/interview.md",
         "# 15 minutes\n\n## What a senior interviewer expects\n\n### How large?\n\nOften asked. In\nbytes.\n");
   write_derived(root);
-  const auto entry = [](const std::string& question, const std::string& number, const std::string& lesson,
+  const auto entry = [](const std::string& question, const std::string& anchor, const std::string& lesson,
                         const std::string& asked, const std::string& answer) {
-    return "### " + question + "\n\n[" + number + "](../lessons/" + lesson + "/README.md), " + asked +
+    return "\n<a id=\"" + anchor + "\"></a>\n\n### " + question + "\n\n[" + lesson.substr(0, 2) + " " +
+           lesson.substr(3) + "](../lessons/" + lesson + "/README.md), " + asked +
            " asked\n\n<details><summary>Answer</summary>\n\n" + answer + "\n\n</details>\n";
   };
-  EXPECT_EQ(
+  EXPECT_THAT(
       read("docs/interview.md"),
-      "Intro.\n\n<!-- gate: questions begin -->\n\n## Size\n\n" +
-          entry("How large?", "08 two", "08_two", "often", "So.\n\n**A senior interviewer expects more.** In\nbytes.") +
-          "\n" + entry("How large?", "07 one", "07_one", "sometimes", "So.") + "\n## Speed, and time\n\n" +
-          entry("How fast?", "07 one", "07_one", "sometimes", "Very, see [08](../lessons/08_two/README.md).") + "\n" +
-          entry("How fast?", "08 two", "08_two", "sometimes", "Very, see [08](../lessons/08_two/README.md).") +
-          "\n<!-- gate: questions end -->\n");
+      EndsWith(
+          "\n## Size\n" +
+          entry("How large?", "08-how-large", "08_two", "often",
+                "So.\n\n**A senior interviewer expects more.** In\nbytes.") +
+          entry("How large?", "07-how-large", "07_one", "sometimes", "So.") + "\n## Speed, and time\n" +
+          entry("How fast?", "07-how-fast", "07_one", "sometimes", "Very, see [08](../lessons/08_two/README.md).") +
+          entry("How fast?", "08-how-fast", "08_two", "sometimes", "Very, see [08](../lessons/08_two/README.md).") +
+          "\n<!-- gate: questions end -->\n"));
+}
+
+TEST_F(DerivedFiles, HoldTheQuestionsByMinutes) {
+  write("lessons/07_one/interview.md",
+        "# 15 minutes\n\n## What a senior interviewer expects\n\n### How fast?\n\nOften asked.\n");
+  write_derived(root);
+  const std::string page = read("docs/interview.md");
+  EXPECT_THAT(page, StartsWith("Intro.\n\n<!-- gate: questions begin -->\n\n## By minutes\n\n"));
+  EXPECT_THAT(page, HasSubstr("\n### 15 minutes: 4 questions\n\n- [How fast?](#07-how-fast)\n"
+                              "- [How large?](#07-how-large)\n- [How large?](#08-how-large)\n"
+                              "- [How fast?](#08-how-fast)\n\n## Size\n"));
+}
+
+/// Three topics with so many questions asked often and sometimes; "1.2" is the second of topic 1.
+std::vector<Listed> listed_questions() {
+  std::vector<Listed> questions;
+  const auto add = [&](std::size_t topic, std::size_t often, std::size_t all) {
+    for (std::size_t place = 0; place < all; ++place) {
+      const std::string name = std::to_string(topic) + "." + std::to_string(place);
+      questions.push_back(
+          {name, "at-" + name, place < often ? lesson::Asked::often : lesson::Asked::sometimes, topic, place});
+    }
+  };
+  add(0, 3, 6);
+  add(1, 2, 6);
+  add(2, 0, 20);
+  return questions;
+}
+
+/// The questions in a section, in their order: "0.0 1.0".
+std::string linked_in(const std::string& section) {
+  std::string names;
+  for (auto at = section.find("- ["); at != std::string::npos; at = section.find("- [", at + 1)) {
+    names += (names.empty() ? "" : " ") + section.substr(at + 3, section.find(']', at) - at - 3);
+  }
+  return names;
+}
+
+TEST(ByMinutes, TakesWhatIsAskedOftenFromOneTopicAfterTheOther) {
+  const std::string section = by_minutes(listed_questions());
+  EXPECT_THAT(linked_in(section), StartsWith("0.0 1.0 0.1 1.1 0.2 2.0 2.1 1.2 2.2 0.3 1.3 2.3 0.4"));
+  EXPECT_THAT(section, HasSubstr("- [0.2](#at-0.2)\n- [2.0](#at-2.0)\n\n### 30 minutes: add 6 questions\n\n- [2.1]"));
+}
+
+TEST(ByMinutes, AddsToTheShorterTimeAndEndsWithTheQuestions) {
+  const std::string section = by_minutes(listed_questions());
+  EXPECT_THAT(section,
+              AllOf(HasSubstr("### 15 minutes: 6 questions\n"), HasSubstr("### 30 minutes: add 6 questions\n"),
+                    HasSubstr("### An hour: add 12 questions\n"), HasSubstr("### Two hours: add 8 questions\n")));
+  auto few = listed_questions();
+  few.resize(12);
+  EXPECT_THAT(by_minutes(few), Not(HasSubstr("hour")));
+}
+
+TEST(QuestionAnchor, HasOnlyLettersAndDigits) {
+  const lesson::Lesson lesson{"", "01_x"};
+  EXPECT_EQ(question_anchor(lesson, "Why divide by √D, and not by D / 2?"), "01-why-divide-by-d-and-not-by-d-2");
 }
 
 TEST_F(DerivedFiles, HoldAPresetOfEachKindForEveryLesson) {

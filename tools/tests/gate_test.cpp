@@ -17,6 +17,7 @@ namespace {
 
 using lesson::find_lesson;
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -221,11 +222,16 @@ TEST(Gate, RefusesARepositoryWithDeadLinksAndStaleFiles) {
   std::filesystem::copy(planted, copy, std::filesystem::copy_options::recursive);
   std::filesystem::copy_file(root / "CONTRIBUTING.md", copy / "CONTRIBUTING.md");
   std::filesystem::create_directories(copy / "docs");
-  std::ofstream(copy / "docs" / "sources.md") << "Doubled.KeepsTheShape Doubled.DoesNotExist\n";
+  std::ofstream(copy / "docs" / "sources.md") << "Doubled.KeepsTheShape Doubled.DoesNotExist\n"
+                                                 "<a id=\"here\"></a> [a](#here) [b](#nowhere)\n"
+                                                 "[c](../../../actions) [d](../../outside)\n";
   const Problems problems = lint_repository(copy);
   EXPECT_THAT(problems, Contains(HasSubstr("lessons/no_such_lesson/README.md leads nowhere")));
   EXPECT_THAT(problems, Contains(HasSubstr("lessons/90_stub_passes/README.md needs a line like <!-- study: ")));
   EXPECT_THAT(problems, Contains(HasSubstr("names the check Doubled.DoesNotExist")));
+  EXPECT_THAT(problems, Contains(HasSubstr("the link #nowhere names a heading that is not there")));
+  EXPECT_THAT(problems, Contains(HasSubstr("../../outside leads nowhere")));
+  EXPECT_THAT(problems, Not(Contains(AnyOf(HasSubstr("#here"), HasSubstr("actions")))));
   EXPECT_THAT(problems, Not(Contains(HasSubstr("Doubled.KeepsTheShape"))));
   std::filesystem::remove_all(copy);
 }

@@ -4,10 +4,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <regex>
+#include <sstream>
+
+#include "judge/process.hpp"
+#include "lesson/text.hpp"
+
 namespace attn::learn {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::vector<std::string> files = {"lessons/01_x/a.cpp", "lessons/01_x/b.cpp"};
 const Place in_b{"lessons/01_x/b.cpp", 22};
@@ -45,6 +54,44 @@ TEST(EditorArguments, BeginAtTheLineInEveryEditorsWay) {
 TEST(EditorArguments, AreTheFilesAloneForAnUnknownEditor) {
   EXPECT_EQ(editor_arguments("sh editor.sh", files, in_b), files);
   EXPECT_EQ(editor_arguments("", files, in_b), files);
+}
+
+/// A lesson's chapter as a terminal of so many columns shows it.
+std::string read(const std::string& number, int columns) {
+  setenv("PAGER", "cat", 1);
+  setenv("NO_COLOR", "1", 1);
+  setenv("TERM", "xterm", 1);
+  unsetenv("TERM_PROGRAM");
+  const std::string shown =
+      judge::ask(reader_command(lesson::find_lesson(ATTN_ROOT, number), columns), ATTN_ROOT).output;
+  return std::regex_replace(shown, std::regex("\x1b\\[[0-9;]*m"), "");  // without bold and underlined
+}
+
+TEST(ReaderCommand, ShowsEachChapterWithoutMarkup) {
+  for (const auto& lesson : lesson::find_lessons(ATTN_ROOT)) {
+    const std::string text = read(lesson.number(), 80);
+    EXPECT_THAT(text, HasSubstr("Check yourself")) << lesson.name;
+    for (const char* markup : {"<!--", "<details>", "</summary>", "![", "figures/"}) {
+      EXPECT_THAT(text, Not(HasSubstr(markup))) << lesson.name;
+    }
+  }
+}
+
+TEST(ReaderCommand, WrapsAlsoWhatTheBookFolds) {
+  const std::string text = read("07", 60);
+  std::istringstream lines(
+      text.substr(text.find("Interview corner"), text.rfind("Next") - text.find("Interview corner")));
+  int wrapped = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(columns_of(line), 60) << line;
+    wrapped += columns_of(line) > 45;
+  }
+  EXPECT_GT(wrapped, 20);
+}
+
+TEST(ReaderCommand, KeepsTheUnderscoresOfNames) {
+  const std::string text = std::regex_replace(read("07", 80), std::regex("\\s+"), " ");
+  EXPECT_THAT(text, HasSubstr("(with their biases) and their rows of W_o"));
 }
 
 }  // namespace

@@ -220,14 +220,14 @@ TEST(SideBySide, GoesOnFurtherInWhereALineIsTooWide) {
   EXPECT_THAT(side_by_side("", std::string(200, ' '), 43), ElementsAre(std::string(20, ' ') + " > "));
 }
 
-TEST(SideBySide, ShowsEveryLessonAtEveryWidthAndLosesNothing) {
+TEST(SideBySide, ShowsEveryLessonAtManyWidthsAndLosesNothing) {
   for (const auto& lesson : lesson::find_lessons(root)) {
     int files = 0;
     for (const auto& entry : std::filesystem::directory_iterator(lesson.stub_folder())) {
       const std::string stub = lesson::read_file(entry.path());
       const std::string solution = lesson::read_file(lesson.solution_folder() / entry.path().filename());
       const std::pair texts(without_spaces(stub), without_spaces(solution));
-      for (int columns = 20; columns <= 220; ++columns) {
+      for (int columns = 20; columns <= 220; columns += columns < 90 ? 1 : 13) {  // lines have up to 120
         const int half = (columns - 3) / 2;
         const auto rows = side_by_side(stub, solution, columns);
         ASSERT_LE(widest(rows), columns) << entry.path() << " at " << columns;

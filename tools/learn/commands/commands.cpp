@@ -250,6 +250,21 @@ int read_chapter(const Course& course, const std::string& name) {
   throw std::runtime_error("cannot start " + command.front());
 }
 
+int open_chapter(const Course& course, const std::string& name) {
+  const Lesson lesson = wanted_lesson(course, name);
+  const std::string page = "lessons/" + lesson.name + "/";
+  const fs::path built = course.root / "build/site/pages" / page / "index.html";
+  if (!fs::exists(built)) {
+    throw std::runtime_error(
+        "The web pages are not built yet; docs/site builds them (it needs npm, and about 120 MB).\n" +
+        ("In the terminal: ./learn read " + lesson.number()));
+  }
+  if (fs::last_write_time(built) < fs::last_write_time(lesson.chapter_file())) {
+    course.print("The chapter has changed since docs/site built this page; docs/site builds it again.");
+  }
+  return judge::run({(course.root / "docs/site").string(), "open", page}, course.root);
+}
+
 int demo(const Course& course, const std::string& name, bool with_reference,
          const std::vector<std::string>& arguments) {
   const Lesson lesson = wanted_lesson(course, name);

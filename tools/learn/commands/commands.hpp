@@ -27,6 +27,10 @@ int hint(Course& course, const std::string& topic, std::size_t level);
 /// Shows a lesson's chapter: in a pager on a terminal, else as it is.
 int read_chapter(const Course& course, const std::string& name);
 
+/// Opens a lesson's chapter in a browser, as docs/site has built it, and serves it until Ctrl-C.
+/// @throws std::runtime_error when it is not built
+int open_chapter(const Course& course, const std::string& name);
+
 /// @param with_reference shows the reference at work instead of the learner's files
 int demo(const Course& course, const std::string& name, bool with_reference, const std::vector<std::string>& arguments);
 int reset_lesson(const Course& course, const std::string& name);

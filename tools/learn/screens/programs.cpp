@@ -12,16 +12,20 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Shows the chapter $1 in a terminal of $2 columns. Ctrl-C is the pager's alone.
+/// Shows the chapter $1 in a terminal of $2 columns, and folded answers as ordinary text. Ctrl-C is the pager's alone.
 constexpr const char* read_script = R"(
 trap : INT
 pager=${PAGER:-}
 if [ -z "$pager" ]; then pager=more; command -v less >/dev/null && pager=less; fi
 export LESS="-R ${LESS:-}"
+chapter() {
+  sed -e '/^<!-- /d' -e 's|^<details><summary>\(.*\)</summary>$|**\1**|' -e '/^<\/details>$/d' -e 's|^!\[\(.*\)\](.*)$|Picture: \1|' "$1"
+}
 if [ "${TERM:-dumb}" != dumb ] && command -v lowdown >/dev/null; then
-  sed '/^<!-- /d' "$1" | lowdown -tterm --term-columns="$2" --term-width="$2" ${NO_COLOR:+--term-no-colour} | $pager
+  # lowdown indents what it wraps to the width.
+  chapter "$1" | lowdown -tterm --parse-no-intraemph --term-columns="$2" --term-width=$(($2 - 4)) ${NO_COLOR:+--term-no-colour} | $pager
 else
-  sed '/^<!-- /d' "$1" | $pager
+  chapter "$1" | $pager
 fi)";
 
 /// VS Code's own command, where this is a terminal within it.

@@ -1,0 +1,27 @@
+// The built site on this machine, as a static host shows it: for docs/site serve, open and check.
+import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { extname, join, resolve, sep } from "node:path";
+
+const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2", ".json": "application/json" };
+
+/** The file behind an address; undefined where there is none in the folder. */
+export function fileOf(pages, path) {
+  const file = join(resolve(pages), decodeURIComponent(path));
+  if (!file.startsWith(resolve(pages) + sep)) return undefined;
+  return [file, file + ".html", join(file, "index.html")].find((f) => existsSync(f) && extname(f));
+}
+
+/** Serves a folder on a port, 0 for any; returns the server once it listens. */
+export async function serve(pages, port) {
+  const server = createServer((request, response) => {
+    let file;
+    try {
+      file = fileOf(pages, new URL(request.url, "http://localhost").pathname);
+    } catch {} // no address
+    response.writeHead(file ? 200 : 404, { "content-type": types[extname(file ?? "")] ?? "application/octet-stream" });
+    response.end(file && readFileSync(file));
+  });
+  await new Promise((ready, failed) => server.once("error", failed).listen(port, "127.0.0.1", ready));
+  return server;
+}

@@ -1,0 +1,42 @@
+"""The README's picture of a terminal, from what docs/figures/record_terminal recorded."""
+
+import pathlib
+import re
+
+from svg import COLOURS, LETTER, Figure, escape, number
+
+RECORDING = pathlib.Path(__file__).with_name("terminal.ansi")
+KINDS = {"0": "", "1": "strong", "2": "dim", "31": "red", "32": "green"}  # of ECMA-48's sequences, those that it has
+COLUMNS, LEFT, TOP, LINE = 80, 16, 26, 16
+
+
+class Terminal(Figure):
+    width = 2 * LEFT + COLUMNS * LETTER
+    colours = {**COLOURS, "red": ("#cf222e", "#f85149")}
+
+    def words(self, column, y, text, kind):
+        """Monospaced: a viewer's font may be wider or narrower, so each run of words has its place and its length."""
+        for run in re.finditer(r"\S+( \S+)*", text):
+            x, length = LEFT + LETTER * (column + run.start()), LETTER * len(run.group())
+            self.parts.append(
+                f'<text x="{number(x)}" y="{number(y)}" textLength="{number(length)}" class="ink mono {kind}">'
+                f"{escape(run.group())}</text>"
+            )
+
+
+def figures():
+    lines = RECORDING.read_text().rstrip("\n").split("\n")
+    figure = Terminal(
+        "A wrong answer is named, with its place and a hint; the right one passes",
+        2 * TOP + LINE * (len(lines) - 1) - 6,
+    )
+    figure.rect(0.5, 0.5, figure.width - 1, figure.height - 1, "card", 1, "faint", 8)
+    for i, line in enumerate(lines):
+        column, kind = 0, ""
+        for sequence, text in re.findall(r"(?:\x1b\[(\d+)m)?([^\x1b]*)", line):
+            kind = KINDS[sequence] if sequence else kind
+            figure.words(column, TOP + LINE * i, text, kind)
+            column += len(text)
+        if column > COLUMNS:
+            raise ValueError(f"{RECORDING} has {column} columns in line {i + 1}, expected at most {COLUMNS}")
+    return {"terminal": figure}
