@@ -17,7 +17,7 @@ struct DecoderAttentionConfig {
   arma::uword num_heads = 0;                      ///< H, query heads (num_attention_heads)
   arma::uword num_kv_heads = 0;                   ///< G, key/value heads, a divisor of H (num_key_value_heads)
   arma::uword head_dim = 0;                       ///< D, an even number; 0: E / H (head_dim)
-  RopePairing pairing = RopePairing::half_split;  ///< of RoPE; transformers knows half_split only
+  RopePairing pairing = RopePairing::half_split;  ///< of RoPE; transformers' Llama, Mistral, Qwen, Gemma: half_split
   arma::rowvec rope_speeds;                       ///< (1 x D/2), radians per token; empty: 10000^(-2p / D) (rope_theta)
   arma::uword window = 0;  ///< newest keys that a query sees, its own among them; 0: all (sliding_window)
   bool qk_norm = false;    ///< normalizes each head of the queries and of the keys, before RoPE (Qwen 3, Gemma 3)
@@ -42,8 +42,10 @@ arma::umat positions_after(const arma::uvec& old_lengths, arma::uword L);
 /// @param S           rows of the cache: its capacity, which may be above all lengths
 /// @param window      how many of the newest keys a query sees, its own among them; 0: all
 /// @return            (L x S x B)
-/// @throws std::invalid_argument naming old_lengths, when it is empty; new_lengths and its size or its largest number,
-///         when it does not fit B or L; L, when it is zero; S, when it is less than the tokens of a sequence, or zero.
+/// @throws std::invalid_argument naming old_lengths, when it is empty; L, when it is zero; new_lengths, with its number
+///         of elements and B, when these differ ("new_lengths has 3 elements, expected B = 2"), or with its largest
+///         number and L, when that is above L ("new_lengths, its largest, is 5, expected at most L = 4"); S, when it is
+///         zero, or less than the tokens of a sequence.
 Mask decoder_mask(const arma::uvec& old_lengths, const arma::uvec& new_lengths, arma::uword L, arma::uword S,
                   arma::uword window = 0);
 
@@ -56,17 +58,19 @@ Mask decoder_mask(const arma::uvec& old_lengths, const arma::uvec& new_lengths, 
 /// @param Q        (L x D x H·B), slice b·H + h
 /// @param K        (S x D x G·B), slice b·G + g; G a divisor of H
 /// @param V        (S x D x G·B)
-/// @param mask     (L x S x B), or of one slice, or of H·B; 0 = blocked; empty: nothing is blocked
+/// @param mask     (L x S x M), M a divisor of H·B, as in masked_fill; 0 = blocked; empty: nothing is blocked
 /// @param soft_cap above 0, or 0 for no cap
 /// @return         (L x D x H·B); zeros for a query that may attend to no key
-/// @throws std::invalid_argument naming Q, K, V or mask, its shape and what was expected; soft_cap, when it is below
-///         zero or not finite.
+/// @throws std::invalid_argument naming Q, K, V or mask, its shape and what was expected; Q and both numbers of slices,
+///         when its number is not a multiple of K's; soft_cap, when it is below zero or not finite.
 arma::cube grouped_attention(const arma::cube& Q, const arma::cube& K, const arma::cube& V, const Mask& mask = {},
                              double soft_cap = 0);
 
 /// The attention of a decoder-only language model: RoPE at absolute positions, H query heads that share G key/value
 /// heads, a cache, and, if the configuration asks for it, a sliding window, QK-norm, a soft cap. Modelled on
-/// LlamaAttention, MistralAttention, Qwen3Attention and Gemma2Attention of Hugging Face's transformers.
+/// LlamaAttention, MistralAttention, Qwen3Attention and Gemma2Attention of Hugging Face's transformers. Scores are
+/// divided by sqrt(D): where Gemma's query_pre_attn_scalar is not D, multiply the weight of query_proj by
+/// sqrt(D / scalar), or with QK-norm that of query_norm.
 ///
 /// The cache keeps what attention reads: keys that are normalized and turned already, and values as they are projected.
 class DecoderAttention {
@@ -90,7 +94,8 @@ class DecoderAttention {
   ///
   /// @param X       (L x E x B), padded at the end with finite numbers
   /// @param lengths how many rows are new tokens of each sequence, B numbers from 0 to L; empty: all L rows
-  /// @return        (L x E x B); rows after a sequence's new tokens mean nothing
+  /// @return        (L x E x B); rows after a sequence's new tokens mean nothing. Zeros when no sequence has a token
+  ///                yet
   /// @throws std::invalid_argument naming X or lengths, what it was and what was expected. The cache is then as it was
   ///         before.
   arma::cube extend(const arma::cube& X, const arma::uvec& lengths = {});
