@@ -96,7 +96,7 @@ int seconds_left(ScreenRobot& terminal) {
 bool counts_down(ScreenRobot& terminal) {
   int before = -1;
   for (double waited = 0; waited < patience; waited += 0.1) {
-    const int now = seconds_left(terminal); // -1 while the screen is half drawn
+    const int now = seconds_left(terminal);  // -1 while the screen is half drawn
     if (now > 0 && now < before) return true;
     before = std::max(before, now);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
