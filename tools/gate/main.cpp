@@ -34,6 +34,7 @@ struct Options {
   std::string name;  ///< of a mistake, or of a file of the solution
   fs::path file;     ///< a program to judge, a folder of them, or an output
   bool write = false;
+  bool lessons = false;
 };
 
 int verify(const Options& options) {
@@ -46,9 +47,9 @@ int verify(const Options& options) {
     const int recorded = gate::record_mistakes(options.root, lessons, options.preset);
     if (recorded != 0 || options.lesson.empty()) return recorded;
   }
-  return options.lesson.empty()
-             ? gate::verify(options.root, options.preset)
-             : gate::verify_lesson(attn::lesson::find_lesson(options.root, options.lesson), options.preset);
+  if (options.lessons) return gate::verify_lessons(attn::lesson::find_lessons(options.root), options.preset);
+  if (options.lesson.empty()) return gate::verify(options.root, options.preset);
+  return gate::verify_lessons({attn::lesson::find_lesson(options.root, options.lesson)}, options.preset);
 }
 
 /// Writes a mutant. An unchanged one keeps its time, so that it is not compiled again.
@@ -102,7 +103,9 @@ int main(int argc, char** argv) {
   app.add_option("--root", options.root, "the course's folder")->check(CLI::ExistingDirectory);
   app.require_subcommand(1);
   CLI::App* all = app.add_subcommand("verify", "Proves every promise of the course: configures, builds and tests it.");
-  all->add_option("--lesson", options.lesson, "only this one, in seconds: what an author runs for each commit");
+  auto* one =
+      all->add_option("--lesson", options.lesson, "only this one, in seconds: what an author runs for each commit");
+  all->add_flag("--lessons", options.lessons, "the lessons alone, without the tests of the tools")->excludes(one);
   all->add_flag("--write", options.write, "write what is derived from the lessons; judge only with --lesson");
   all->add_option("--preset", options.preset, "the configure preset")->capture_default_str();
   all->callback([&] { result = verify(options); });

@@ -137,16 +137,22 @@ int verify(const fs::path& root, const std::string& preset) {
   return run(root, preset, lesson::find_lessons(root), {}, {});
 }
 
-int verify_lesson(const Lesson& lesson, const std::string& preset) {
-  if (!fs::exists(lesson.checks_file()) || !fs::exists(lesson.solution_folder()) ||
-      fs::is_empty(lesson.solution_folder())) {
-    std::cout << "lessons/" << lesson.name << " is no lesson yet: it needs tests/" << lesson.name
-              << "/checks.cpp and a solution in solutions/" << lesson.name << "/\n";
-    return 1;
+int verify_lessons(const std::vector<Lesson>& lessons, const std::string& preset) {
+  std::vector<std::string> targets;
+  std::string names;
+  for (const auto& lesson : lessons) {
+    if (!fs::exists(lesson.checks_file()) || !fs::exists(lesson.solution_folder()) ||
+        fs::is_empty(lesson.solution_folder())) {
+      std::cout << "lessons/" << lesson.name << " is no lesson yet: it needs tests/" << lesson.name
+                << "/checks.cpp and a solution in solutions/" << lesson.name << "/\n";
+      return 1;
+    }
+    targets.push_back("verify_" + lesson.number());
+    names += (names.empty() ? "" : "|") + lesson.name;
   }
-  const std::string tests = "^(solution|stub|mistake|golden|chapter)\\." + lesson.name +
-                            "(\\.|$)|^course\\.(repository|answers\\." + lesson.name + ")$";
-  return run(lesson.root, preset, {lesson}, {"verify_" + lesson.number()}, {"-R", tests});
+  const std::string tests =
+      "^(solution|stub|mistake|golden|chapter|course\\.answers)\\.(" + names + ")(\\.|$)|^course\\.repository$";
+  return run(lessons.at(0).root, preset, lessons, targets, {"-R", tests});
 }
 
 int record_mistakes(const fs::path& root, const std::vector<Lesson>& lessons, const std::string& preset) {

@@ -15,8 +15,8 @@ namespace attn::gate {
 /// @return 0 when every promise holds, 1 when one is broken, 2 when the course could not be built at all.
 int verify(const std::filesystem::path& root, const std::string& preset);
 
-/// What verify() does, for one lesson: its stub, solution, mistakes, golden file and chapter, and what is derived.
-int verify_lesson(const lesson::Lesson& lesson, const std::string& preset);
+/// What verify() does, for these lessons alone: stubs, solutions, mistakes, golden files and chapters, and what is derived.
+int verify_lessons(const std::vector<lesson::Lesson>& lessons, const std::string& preset);
 
 /// Builds the mutants of these lessons, runs the checks on each, and writes down what they give (gate.hpp, record()).
 /// @return 0 when that is done, 1 when not everything could be built.

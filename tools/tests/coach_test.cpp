@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <armadillo>
+#include <cstdlib>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "judge/process.hpp"
@@ -191,13 +193,15 @@ void expect_all_sentences_but(const std::vector<std::string>& others, const std:
   }
 }
 
-/// Of the compiler that builds this test: g++ in ./learn verify, clang++ in the preset `clang`.
+/// Of the compiler that CXX names: g++ where it names none, and .ci/run asks for both.
 TEST(Coach, ExplainsEachMistakeInATrueSentence) {
-#ifdef __clang__
-  expect_all_sentences_but({"A $1 needs its arguments", "The number of arguments differs"}, sentences_used("clang++"));
-#else
-  expect_all_sentences_but({"It has no value yet", "$1 needs its arguments"}, sentences_used("g++"));
-#endif
+  const char* compiler = std::getenv("CXX");
+  if (compiler != nullptr && std::string(compiler).find("clang") != std::string::npos) {
+    expect_all_sentences_but({"A $1 needs its arguments", "The number of arguments differs"},
+                             sentences_used("clang++"));
+  } else {
+    expect_all_sentences_but({"It has no value yet", "$1 needs its arguments"}, sentences_used("g++"));
+  }
 }
 
 // ------------------------------------------------------------------------------------------- folding, recorded outputs

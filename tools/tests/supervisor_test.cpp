@@ -101,7 +101,7 @@ TEST(Supervisor, FindsTheLineOfWhatWentWrong) {
       {"ThrowsAnException", "TEST(Misbehaving, ThrowsAnException)"},
       {"ThrowsInALibrary", "TEST(Misbehaving, ThrowsInALibrary)"},
       {"Aborts", "TEST(Misbehaving, Aborts)"},
-      {"PrintsWithoutEnd", "while (forever) std::cout"},
+      {"PrintsWithoutEnd", "while (forever) std::cout << thousand"},
   };
   std::string filter;
   for (const auto& [check, text] : lines) filter += "Misbehaving." + check + ":";

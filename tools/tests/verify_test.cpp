@@ -77,7 +77,7 @@ TEST(Summarise, HasARowForEachLessonThatIsAskedFor) {
 
 TEST(VerifyLesson, RefusesALessonWithoutChecks) {
   ::testing::internal::CaptureStdout();
-  EXPECT_EQ(verify_lesson({ATTN_ROOT, "98_half_written"}, "authoring"), 1);
+  EXPECT_EQ(verify_lessons({{ATTN_ROOT, "98_half_written"}}, "authoring"), 1);
   EXPECT_THAT(::testing::internal::GetCapturedStdout(), HasSubstr("it needs tests/98_half_written/checks.cpp"));
 }
 
