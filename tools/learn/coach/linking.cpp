@@ -25,7 +25,7 @@ std::string advice_on_linking(const std::string& output) {
 }
 
 std::string link_errors_explained(const std::string& output) {
-  constexpr std::size_t most_errors = 3;
+  constexpr std::size_t most_shown = 3;
   std::vector<std::string> sentences;
   std::string text;
   std::size_t errors = 0;
@@ -33,9 +33,9 @@ std::string link_errors_explained(const std::string& output) {
     const std::string advice = advice_on_linking(row);
     if (advice.empty() || std::find(sentences.begin(), sentences.end(), advice) != sentences.end()) continue;
     sentences.push_back(advice);
-    if (++errors <= most_errors) text += (text.empty() ? "" : "\n") + row + "\n  note    " + advice + "\n";
+    if (++errors <= most_shown) text += (text.empty() ? "" : "\n") + row + "\n  note    " + advice + "\n";
   }
-  if (errors > most_errors) text += "\n" + std::to_string(errors - most_errors) + " more names\n";
+  if (errors > most_shown) text += "\n" + std::to_string(errors - most_shown) + " more names\n";
   return text;
 }
 
