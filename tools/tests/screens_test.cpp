@@ -39,8 +39,11 @@ const std::string end = "\x1b[F";
 
 const std::vector<int> widths = {20, 40, 60, 80, 100, 132, 220};
 
-/// The narrowest, and another one in each lesson: all of them would take minutes.
-std::vector<int> widths_for(std::size_t lesson) { return {widths.front(), widths[1 + lesson % (widths.size() - 1)]}; }
+/// The narrowest, the usual one at the end, and another one in each lesson: all of them would take minutes.
+std::vector<int> widths_for(std::size_t lesson) {
+  const std::vector<int> others = {40, 60, 100, 132, 220};
+  return {widths.front(), others[lesson % others.size()], 80};
+}
 
 /// Narrow terminals need more rows for the same text.
 int rows_at(int columns) { return columns < 60 ? 70 : 24; }
