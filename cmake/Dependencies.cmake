@@ -13,7 +13,9 @@ find_library(ATTN_OPENBLAS openblas REQUIRED)
 # Armadillo calls OpenBLAS directly: without its wrapper library a program starts in milliseconds.
 add_library(attn_armadillo INTERFACE)
 target_include_directories(attn_armadillo SYSTEM INTERFACE ${ARMADILLO_INCLUDE_DIRS})
-target_compile_definitions(attn_armadillo INTERFACE ARMA_DONT_USE_WRAPPER)
+# All versions draw the same random numbers: without the wrapper Armadillo 11 has only the generator of C++03, and later
+# versions use it if told so. What a mistake gives is the same numbers everywhere, then.
+target_compile_definitions(attn_armadillo INTERFACE ARMA_DONT_USE_WRAPPER ARMA_DONT_USE_CXX11_RNG)
 target_link_libraries(attn_armadillo INTERFACE ${ATTN_OPENBLAS})
 
 # Learners wait for compilations without optimisation. Tried with Armadillo 11.4, 12.6 and 14.2: other headers are used as
