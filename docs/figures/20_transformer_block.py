@@ -1,4 +1,4 @@
-"""Lesson 20: the two orders of a block, and three activations."""
+"""Lesson 20: the two orders of a block, the numbers that a norm runs over, and three activations."""
 
 from math import erf, exp, sqrt
 
@@ -108,5 +108,26 @@ def curves():
     return figure
 
 
+def axis():
+    """LayerNorm of the chapter's two tokens."""
+    tokens = [[8.0, 2.0, 2.0, 0.0], [1.0, 5.0, 1.0, 5.0]]
+    figure = Figure("LayerNorm runs along each row: the four features of one token, and no other token", 178)
+    features, left, width = [f"feature {j}" for j in range(4)], 64, 56
+    figure.matrix(left, 26, tokens, 0, (width, 26), rows=("token 0", "token 1"), columns=features)
+    normalized = []
+    for i, row in enumerate(tokens):
+        mean = sum(row) / len(row)
+        variance = sum((x - mean) ** 2 for x in row) / len(row)
+        normalized.append([(x - mean) / sqrt(variance + 1e-5) for x in row])
+        colour = ("orange", "blue")[i]
+        figure.rect(left + 2, 28 + i * 26, 4 * width - 4, 22, colour, 0.18, colour)
+        words = f"token {i}: mean {mean:.0f}, variance {variance:.0f}"
+        figure.text(left - 50 + 166 * i, 100, words, f"{colour} small")
+    figure.arrow((left + 2 * width, 82), (left + 2 * width, 90))
+    bottom = figure.matrix(left, 112, normalized, 2, (width, 22), rows=("token 0", "token 1"))[1]
+    figure.text(14, bottom + 16, "Down a column, over tokens: never.", "dim small")
+    return figure
+
+
 def figures():
-    return {"blocks": blocks(), "curves": curves()}
+    return {"blocks": blocks(), "axis": axis(), "curves": curves()}
