@@ -13,7 +13,8 @@
 # The checks are compiled once, as checks_NN; what every program of theirs links is judged_NN.
 #
 # A lesson builds on the solutions of the lessons whose headers it includes, itself or through other headers: never on the
-# learner's earlier files, so that lessons can be done in any order. attn/x.hpp belongs to the lesson whose solution has x.cpp.
+# learner's earlier files, so that lessons can be done in any order. attn/x.hpp belongs to the lesson whose solution has x.cpp,
+# or, where there is a given/x.cpp, to no lesson: then attn_given is linked.
 #
 # Where tests/NN_name/adapter.cpp exists, the learner writes a whole class in lessons/NN_name/*.hpp. The checks see it
 # through the adapter, the only file that is compiled with the learner's header (tools/judge/blank_class.hpp).
@@ -103,7 +104,7 @@ function(_attn_find_stubs result folder pattern) # files of the solution...
   set(${result} ${stubs} PARENT_SCOPE)
 endfunction()
 
-# The solutions' libraries that define what these files include, but for the lesson's own.
+# The libraries, solutions' or attn_given, that define what these files include, but for the lesson's own.
 function(_attn_find_required result number) # files...
   set(files ${ARGN})
   set(required)
@@ -121,6 +122,9 @@ function(_attn_find_required result number) # files...
            ${PROJECT_SOURCE_DIR}/solutions/[0-9][0-9]_*/${concept}.cpp)
       string(REGEX REPLACE "^([0-9][0-9])_.*" "solution_\\1" library "${definition}")
       list(APPEND required ${library})
+      if(EXISTS ${PROJECT_SOURCE_DIR}/given/${concept}.cpp)
+        list(APPEND required attn_given)
+      endif()
     endforeach()
   endwhile()
   list(REMOVE_DUPLICATES required)

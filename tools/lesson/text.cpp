@@ -214,7 +214,7 @@ std::string in_ascii(const std::string& text) {
       {"±", "+-"},  {"≤", "<="},    {"≥", ">="},  {"≈", "~"},     {"×", "x"},  {"▸", ">"},  {"–", "-"},
       {"—", "-"},   {"‘", "'"},     {"’", "'"},   {"“", "\""},    {"”", "\""}, {"ä", "ae"}, {"ö", "oe"},
       {"ü", "ue"},  {"é", "e"},     {"Σ", "sum"}, {"∑", "sum"},   {"ć", "c"},  {"č", "c"},  {"π", "pi"},
-      {"Φ", "Phi"}, {"σ", "sigma"}, {"∘", "o"}};
+      {"Φ", "Phi"}, {"σ", "sigma"}, {"∘", "o"},   {"Ġ", "G"}};
   const std::string words = in_words(text);
   std::string ascii;
   for (const auto& character : characters(words)) {

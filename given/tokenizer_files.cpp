@@ -1,0 +1,219 @@
+#include "attn/tokenizer_files.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+#include <utility>
+
+#include "json_file.hpp"
+
+namespace attn {
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace given;
+
+// encoder.py of openai/gpt-2. ByteLevel with use_regex has it, too.
+const char* const gpt2_pattern = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+
+[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
+
+const Json& member(const Json& object, const std::string& field, bool expected, const std::string& type) {
+  if (!expected) refuse(field + " is missing, or is not " + type);
+  return object.at(field);
+}
+const Json& object_in(const Json& object, const std::string& field) {
+  return member(object, field, object.contains(field) && object[field].is_object(), "an object");
+}
+const Json& list_in(const Json& object, const std::string& field) {
+  return member(object, field, object.contains(field) && object[field].is_array(), "a list");
+}
+
+std::string type_of(const Json& object) { return find_text(object, "type").value_or(""); }
+
+void set_token(std::vector<std::string>& tokens, const std::string& token, const Json& id) {
+  if (!id.is_number_unsigned() || id.get<std::size_t>() >= 10'000'000) {
+    refuse("vocab has " + id.dump() + " for " + token + ", expected an integer below 10000000");
+  }
+  const auto number = id.get<std::size_t>();
+  if (number >= tokens.size()) tokens.resize(number + 1);
+  tokens[number] = token;
+}
+
+std::vector<std::string> tokens_of(const Json& vocab) {
+  std::vector<std::string> tokens;
+  for (const auto& [token, id] : vocab.items()) set_token(tokens, token, id);
+  return tokens;
+}
+
+PiecePair pair_of(const std::string& line) {
+  const std::size_t space = line.find(' ');
+  if (space == std::string::npos || space == 0 || space + 1 == line.size() ||
+      line.find(' ', space + 1) != std::string::npos) {
+    refuse("merges has \"" + line + "\", expected two pieces with a space between them");
+  }
+  return {line.substr(0, space), line.substr(space + 1)};
+}
+
+/// "a b" in older files, ["a", "b"] in newer ones.
+PiecePair pair_of(const Json& merge) {
+  if (merge.is_string()) return pair_of(merge.get<std::string>());
+  if (!merge.is_array() || merge.size() != 2 || !merge[0].is_string() || !merge[1].is_string()) {
+    refuse("merges has " + merge.dump() + ", expected two pieces");
+  }
+  return {merge[0].get<std::string>(), merge[1].get<std::string>()};
+}
+
+void read_model(const Json& model, TokenizerData& data) {
+  const std::string type = find_text(model, "type").value_or("BPE");
+  if (type != "BPE") refuse("model.type is " + type + ", which is not supported; expected BPE");
+  for (const char* field : {"byte_fallback", "fuse_unk"}) {
+    if (find_bool(model, field).value_or(false)) {
+      refuse("model." + std::string(field) + " is true, which is not supported; expected byte-level BPE");
+    }
+  }
+  for (const char* field : {"continuing_subword_prefix", "end_of_word_suffix"}) {
+    if (!find_text(model, field).value_or("").empty()) {
+      refuse("model." + std::string(field) + " is not empty, which is not supported");
+    }
+  }
+  data.tokens = tokens_of(object_in(model, "vocab"));
+  for (const Json& merge : list_in(model, "merges")) data.merges.push_back(pair_of(merge));
+  data.ignore_merges = find_bool(model, "ignore_merges").value_or(false);
+}
+
+void read_normalizer(const Json& normalizer, TokenizerData& data) {
+  if (type_of(normalizer) == "Sequence") {
+    for (const Json& part : list_in(normalizer, "normalizers")) read_normalizer(part, data);
+  } else if (type_of(normalizer) == "NFC") {
+    data.splitting.nfc = true;
+  } else {
+    refuse("normalizer is " + type_of(normalizer) + ", which is not supported; expected NFC or none");
+  }
+}
+
+void read_split(const Json& split, TokenizerData& data) {
+  const Json& pattern = object_in(split, "pattern");
+  if (!has(pattern, "Regex")) refuse("pre_tokenizer: Split without Regex is not supported");
+  if (find_text(split, "behavior").value_or("") != "Isolated" || find_bool(split, "invert").value_or(false)) {
+    refuse("pre_tokenizer: Split is supported with behavior Isolated and invert false only");
+  }
+  data.splitting.patterns.push_back(*find_text(pattern, "Regex"));
+}
+
+/// @return whether there was a ByteLevel
+bool read_pre_tokenizer(const Json& step, TokenizerData& data) {
+  const std::string type = type_of(step);
+  if (type == "Sequence") {
+    bool byte_level = false;
+    for (const Json& part : list_in(step, "pretokenizers")) byte_level = read_pre_tokenizer(part, data) || byte_level;
+    return byte_level;
+  }
+  if (type == "ByteLevel") {
+    const bool is_first = data.splitting.patterns.empty();
+    data.splitting.add_prefix_space = find_bool(step, "add_prefix_space").value_or(true);
+    if (data.splitting.add_prefix_space && !is_first) {
+      refuse("pre_tokenizer: add_prefix_space after a Split is not supported");
+    }
+    if (find_bool(step, "use_regex").value_or(true)) data.splitting.patterns.emplace_back(gpt2_pattern);
+    return true;
+  }
+  if (type == "Digits") {
+    const bool each = find_bool(step, "individual_digits").value_or(false);
+    data.splitting.patterns.emplace_back(each ? R"(\p{N})" : R"(\p{N}+)");
+  } else if (type == "Split") {
+    read_split(step, data);
+  } else {
+    refuse("pre_tokenizer is " + type + ", which is not supported; expected ByteLevel, Split or Digits");
+  }
+  return false;
+}
+
+void read_specials(const Json& added, TokenizerData& data) {
+  for (const Json& token : added) {
+    const auto id = find_size(token, "id");
+    const auto content = find_text(token, "content");
+    if (!id || !content || content->empty()) refuse("added_tokens has " + token.dump() + ", expected id and content");
+    for (const char* field : {"lstrip", "rstrip", "single_word"}) {
+      if (find_bool(token, field).value_or(false)) {
+        refuse("added_tokens: " + std::string(field) + " of " + *content + " is true, which is not supported");
+      }
+    }
+    if (*id < data.tokens.size()) data.tokens[*id].clear();
+    data.specials.push_back({*content, *id});
+  }
+}
+
+/// What TemplateProcessing puts before a text.
+void read_post_processor(const Json& step, TokenizerData& data) {
+  if (type_of(step) == "Sequence") {
+    for (const Json& part : list_in(step, "processors")) read_post_processor(part, data);
+    return;
+  }
+  if (type_of(step) != "TemplateProcessing") return;
+  bool text_came = false;
+  for (const Json& part : list_in(step, "single")) {
+    text_came = text_came || part.contains("Sequence");
+    if (!part.contains("SpecialToken")) continue;
+    const std::string name = find_text(object_in(part, "SpecialToken"), "id").value_or("");
+    if (text_came) refuse("post_processor puts " + name + " after a text, which is not supported");
+    for (const Json& id : list_in(object_in(object_in(step, "special_tokens"), name), "ids")) {
+      if (!id.is_number_unsigned()) refuse("post_processor has " + id.dump() + " as an id of " + name);
+      data.begin_tokens.push_back(id.get<arma::uword>());
+    }
+  }
+}
+
+TokenizerData read_tokenizer_json(const Json& file) {
+  TokenizerData data;
+  read_model(object_in(file, "model"), data);
+  if (has(file, "normalizer")) read_normalizer(file["normalizer"], data);
+  if (!read_pre_tokenizer(object_in(file, "pre_tokenizer"), data)) {
+    refuse("pre_tokenizer has no ByteLevel, expected byte-level BPE");
+  }
+  if (has(file, "added_tokens")) read_specials(list_in(file, "added_tokens"), data);
+  if (has(file, "post_processor")) read_post_processor(file["post_processor"], data);
+  return data;
+}
+
+/// GPT-2's own files: the first line of merges.txt is a version.
+TokenizerData read_vocab_and_merges(const Json& vocab, std::ifstream merges) {
+  TokenizerData data;
+  data.tokens = tokens_of(vocab);
+  data.splitting.patterns.emplace_back(gpt2_pattern);
+  for (std::string line; std::getline(merges, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (!line.empty() && line.rfind("#version", 0) != 0) data.merges.push_back(pair_of(line));
+  }
+  const auto end = vocab.find("<|endoftext|>");
+  if (end != vocab.end()) {
+    data.specials.push_back({"<|endoftext|>", end->get<arma::uword>()});
+    data.tokens[data.specials[0].id].clear();
+  }
+  return data;
+}
+
+}  // namespace
+
+TokenizerData read_tokenizer(const fs::path& folder) {
+  const fs::path file = folder / "tokenizer.json", vocab = folder / "vocab.json", merges = folder / "merges.txt";
+  const bool in_one = fs::exists(file);
+  if (!in_one && (!fs::exists(vocab) || !fs::exists(merges))) {
+    refuse("folder " + folder.string() + " has neither tokenizer.json nor vocab.json and merges.txt");
+  }
+  const fs::path config = folder / "config.json";
+  if (!in_one && fs::exists(config) && find_text(read_object(config), "model_type").value_or("gpt2") != "gpt2") {
+    refuse("folder " + folder.string() + " has no tokenizer.json: vocab.json and merges.txt do not hold the pattern");
+  }
+  try {
+    return in_one ? read_tokenizer_json(read_object(file))
+                  : read_vocab_and_merges(read_object(vocab), std::ifstream(merges));
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument("file " + (in_one ? file : vocab).string() + ": " + error.what());
+  } catch (const Json::exception& error) {
+    throw std::invalid_argument("file " + (in_one ? file : vocab).string() + ": " + error.what());
+  }
+}
+
+}  // namespace attn
