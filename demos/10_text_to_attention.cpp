@@ -1,12 +1,11 @@
 // Which word attends to which, in sentences of your own: lesson 10 at work.
 //
 //   ./learn demo 10 -- "this is an example" "我喜欢玩游戏" --heads 2 --svg map.svg
+//
+// With weights that were trained, by the program in demos/generate/: ./learn demo 10 --trained "this is an example"
 #include <CLI/CLI.hpp>
 #include <armadillo>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <stdexcept>
@@ -21,6 +20,7 @@
 #include "attn/todo.hpp"
 #include "attn/vocabulary.hpp"
 #include "lesson/text.hpp"
+#include "new_file.hpp"
 #include "not_written.hpp"
 
 namespace {
@@ -134,23 +134,12 @@ void print_sentence(const Options& options, const EncodedBatch& batch, const arm
             << attn::attention_map_text(kept.empty() ? arma::mat() : mean, kept, style());
 }
 
-/// @throws std::runtime_error when the file exists already, or cannot be written.
-void write_new_file(const std::string& path, const std::string& text) {
-  std::FILE* file = std::fopen(path.c_str(), "wx");  // x: never over an existing file
-  if (file == nullptr) {
-    throw std::runtime_error(errno == EEXIST ? path + " exists already and is left as it is: give another name"
-                                             : path + " cannot be written: " + std::strerror(errno));
-  }
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if ((std::fclose(file) != 0) || !written) throw std::runtime_error(path + " could not be written to its end");
-}
-
 void write_picture(const Options& options, const EncodedBatch& batch, const Model& model) {
   const arma::uword b = options.picture_of - 1;
   const arma::cube own =
       attn::weights_of_sentence(model.attention.attention_weights(), batch, b, model.attention.num_heads());
-  write_new_file(options.svg,
-                 attn::attention_map_svg(own, kept_tokens(options.sentences[b], batch.lengths.at(b)), model.origin));
+  attn::write_new_file(
+      options.svg, attn::attention_map_svg(own, kept_tokens(options.sentences[b], batch.lengths.at(b)), model.origin));
   std::cout << "\nwrote " << options.svg << ": sentence " << b + 1 << ", a panel for each head\n";
 }
 
@@ -182,6 +171,7 @@ void show(const Options& options) {
     if (options.by_hand) model = std::move(by_hand);
   }
   if (!options.svg.empty()) write_picture(options, batch, model);
+  std::cout << "\nWith weights that were trained: ./learn demo 10 --trained\n";
 }
 
 }  // namespace

@@ -14,6 +14,8 @@
 #include "judge/process.hpp"
 #include "learn/commands/commands.hpp"
 #include "learn/commands/doctor/doctor.hpp"
+#include "learn/commands/generate.hpp"
+#include "learn/commands/generate_options.hpp"
 #include "learn/commands/plan.hpp"
 #include "learn/commands/usage.hpp"
 #include "learn/screens/screens.hpp"
@@ -44,6 +46,11 @@ struct Arguments {
   std::string until;
   std::optional<double> hours;
   std::vector<std::string> for_demo;
+  bool trained = false;
+  std::optional<std::size_t> layer;
+  std::optional<std::size_t> head;
+  std::string svg;
+  GenerateOptions generate;
 };
 
 constexpr const char* or_current = "its number, such as 01; without it, the current one";
@@ -55,6 +62,7 @@ class Commands {
     run_ = [this](Course& course) { return watch_or_overview(course); };
     add_lessons();
     add_help();
+    add_demonstrations();
     add_practice();
     add_care();
   }
@@ -106,12 +114,60 @@ class Commands {
         add("solution", "the reference", [this](Course& c) { return learn::solution(c, given_.lesson, given_.diff); });
     lesson_of(solution, or_current);
     solution->add_flag("--diff", given_.diff, "beside what you wrote");
+  }
+
+  void add_demonstrations() {
     CLI::App* demo =
-        add("demo", "show what you wrote at work, in lessons that have a demonstration",
-            [this](Course& c) { return learn::demo(c, given_.lesson, given_.reference, given_.for_demo); });
+        add("demo", "show what you wrote at work, in lessons that have a demonstration", [this](Course& c) {
+          return given_.trained ? trained_demo(c, given_.lesson, words_for_trained(), given_.reference)
+                                : learn::demo(c, given_.lesson, given_.reference, given_.for_demo);
+        });
     lesson_of(demo, "its number, such as 10")->required();
     demo->add_flag("--reference", given_.reference, "show the reference at work, before you wrote yours");
-    demo->add_option("arguments", given_.for_demo, "handed to the demonstration, after --");
+    demo->add_option("arguments", given_.for_demo, "handed to the demonstration, after --; with --trained, a sentence");
+    CLI::Option* trained = demo->add_flag("--trained", given_.trained, "lesson 10: with weights that were trained");
+    demo->add_option("--layer", given_.layer, "with --trained: from 0; without it, what shows most")
+        ->check(CLI::Range(0, 9999))
+        ->needs(trained);
+    demo->add_option("--head", given_.head, "with --trained: from 0")->check(CLI::Range(0, 9999))->needs(trained);
+    demo->add_option("--svg", given_.svg, "with --trained: a picture of the layer's heads, into this new file")
+        ->needs(trained);
+
+    CLI::App* generate = add("generate", "let a language model write a text: its attention is what you wrote", {});
+    add_generate_options(*generate, given_.generate);
+    generate->callback([this, generate] {
+      run_ = [this, generate](Course& c) { return run_model(c, words_of(*generate), given_.generate.reference); };
+    });
+  }
+
+  /// The options and then the positional words that were given, for the program that reads them again.
+  static std::vector<std::string> words_of(const CLI::App& command) {
+    std::vector<std::string> options;
+    std::vector<std::string> words = {"--"};
+    for (const CLI::Option* option : command.get_options()) {
+      if (option->count() == 0) continue;
+      const bool positional = option->get_positional();
+      for (const auto& value : option->results()) {
+        const std::string name = option->get_name();
+        if (positional)
+          words.push_back(value);
+        else
+          options.push_back(option->get_expected_max() == 0 || value.empty() ? name : name + "=" + value);
+      }
+    }
+    options.insert(options.end(), words.begin(), words.end());
+    return options;
+  }
+
+  std::vector<std::string> words_for_trained() const {
+    std::vector<std::string> words;
+    if (given_.layer || given_.head) {
+      words.push_back("--attention=" + std::to_string(given_.layer.value_or(0)) + "." +
+                      std::to_string(given_.head.value_or(0)));
+    }
+    if (!given_.svg.empty()) words.push_back("--svg=" + given_.svg);
+    words.insert(words.end(), given_.for_demo.begin(), given_.for_demo.end());
+    return words;
   }
 
   void add_practice() {

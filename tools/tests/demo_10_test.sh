@@ -12,7 +12,7 @@ export LC_ALL=C.UTF-8 # for shades; in a locale without UTF-8 all is ASCII
 picture=$scratch/map.svg
 
 # examples of its own, one in English and one in Chinese
-expect 0 "the=1 cat=2 saw=3 the=1 other=4 cat=2" "喜=6" "mean of the 2 heads" "the  " "我  " -- "$demo"
+expect 0 "the=1 cat=2 saw=3 the=1 other=4 cat=2" "喜=6" "mean of the 2 heads" "the  " "我  " "./learn demo 10 --trained" -- "$demo"
 
 expect 0 "??=1" "!喜" "!█" -- env LC_ALL=C "$demo" "喜欢 玩"
 

@@ -68,8 +68,8 @@ void set_current(Store& store, const std::string& lesson) {
 State full_state() {
   State state;
   state.current = "02_fused_qkv";
-  state.lessons["01_self_attention_v1"] = {"2026-11-20T10:00:00+0100", true,        "0123456789abcdef", 12, 3,
-                                           {{"unscaled", 2}},          {"unscaled"}};
+  state.lessons["01_self_attention_v1"] = {
+      "2026-11-20T10:00:00+0100", true, "0123456789abcdef", "fedcba9876543210", 12, 3, {{"unscaled", 2}}, {"unscaled"}};
   state.lessons["02_fused_qkv"].checks = 1;
   state.interviews.push_back({"2026-11-21T09:30:00+0100", "05_interview_self_attention", 17.25, 30, 4, true, {}});
   state.interviews.push_back({"2026-11-21T11:00:00+0100", "12_interview", 45, 45, 1, false, {"unscaled", "no_mask"}});
@@ -105,6 +105,7 @@ TEST(Store, ReadsWhatItWrote) {
   EXPECT_EQ(lesson.first_passed, "2026-11-20T10:00:00+0100");
   EXPECT_TRUE(lesson.passing);
   EXPECT_EQ(lesson.passed_text, "0123456789abcdef");
+  EXPECT_EQ(lesson.judged_text, "fedcba9876543210");
   EXPECT_EQ(lesson.checks, 12);
   EXPECT_EQ(lesson.hint_level, 3);
   EXPECT_THAT(lesson.mistakes, ElementsAre(std::pair<const std::string, int>("unscaled", 2)));

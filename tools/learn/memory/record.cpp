@@ -35,6 +35,7 @@ void record(Store& store, const Lesson& lesson, const Verdict& verdict) {
       [&](State& state) {
         LessonRecord& record = state.lessons[lesson.name];
         state.current = lesson.name;
+        record.judged_text = text;
         if (verdict.kind == Verdict::Kind::not_compiled) return;  // says nothing about what is in the files
         ++record.checks;
         record.passing = verdict.kind == Verdict::Kind::passed;

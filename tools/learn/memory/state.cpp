@@ -51,9 +51,9 @@ struct Damaged : Unusable {
 constexpr auto fields_of(const LessonRecord&) {
   using R = LessonRecord;
   return std::tuple(std::pair("first_passed", &R::first_passed), std::pair("passing", &R::passing),
-                    std::pair("passed_text", &R::passed_text), std::pair("checks", &R::checks),
-                    std::pair("hint_level", &R::hint_level), std::pair("mistakes", &R::mistakes),
-                    std::pair("named", &R::named));
+                    std::pair("passed_text", &R::passed_text), std::pair("judged_text", &R::judged_text),
+                    std::pair("checks", &R::checks), std::pair("hint_level", &R::hint_level),
+                    std::pair("mistakes", &R::mistakes), std::pair("named", &R::named));
 }
 
 constexpr auto fields_of(const InterviewRecord&) {

@@ -17,6 +17,7 @@ struct LessonRecord {
   std::string first_passed;             ///< when; empty: never
   bool passing = false;                 ///< as last checked
   std::string passed_text;              ///< the fingerprint of the learner's files when they last passed
+  std::string judged_text;              ///< the same of those that were judged last, compiled or not
   int checks = 0;                       ///< how often it was judged
   int hint_level = 0;                   ///< the highest that was read, 0 to 3
   std::map<std::string, int> mistakes;  ///< id in the catalogue -> how often it was made

@@ -1,0 +1,128 @@
+// What ./learn generate adds to the lessons: characters that come in pieces, the weights that a layer does not keep, and which
+// parts are whose.
+#include "learn/commands/generate.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <armadillo>
+#include <string>
+#include <vector>
+
+#include "attn/heads.hpp"
+#include "attn/language_model.hpp"
+#include "layer_attention.hpp"
+#include "learn/commands/generate_options.hpp"
+#include "token_text.hpp"
+
+namespace attn::generating {
+namespace {
+
+TEST(CharacterStream, GivesACharacterWhenItIsWhole) {
+  CharacterStream stream(false);
+  EXPECT_EQ(stream.take("caf\xC3"), "caf");
+  EXPECT_EQ(stream.take("\xA9 \xF0\x9F"), "é ");
+  EXPECT_EQ(stream.take("\x99"), "");
+  EXPECT_EQ(stream.take("\x82!"), "\xF0\x9F\x99\x82!");
+  EXPECT_EQ(stream.finish(), "");
+}
+
+TEST(CharacterStream, ReplacesWhatIsNoCharacter) {
+  CharacterStream stream(false);
+  EXPECT_EQ(stream.take("a\x1B[2J\xFF\n\t"), "a\xEF\xBF\xBD[2J\xEF\xBF\xBD\n\t");
+  EXPECT_EQ(stream.take("\xE2\x80"), "");
+  EXPECT_THAT(stream.finish(), ::testing::StartsWith("\xEF\xBF\xBD"));
+}
+
+TEST(CharacterStream, WritesAsciiWhereThatIsAllThereIs) {
+  CharacterStream stream(true);
+  EXPECT_EQ(stream.take("\xE5\x96\x9C ok"), "? ok");
+}
+
+LanguageModelConfig small_config(Architecture architecture) {
+  LanguageModelConfig config;
+  config.architecture = architecture;
+  config.vocab_size = 11;
+  config.num_layers = 3;
+  config.hidden_dim = 10;
+  config.attention.embed_dim = 12;
+  config.attention.num_heads = 4;
+  config.attention.num_kv_heads = architecture == Architecture::llama ? 2 : 4;
+  config.attention.head_dim = 6;
+  config.attention.window = architecture == Architecture::llama ? 3 : 0;
+  config.attention.qk_norm = architecture == Architecture::llama;
+  config.attention.bias = architecture == Architecture::gpt2;
+  config.max_position = architecture == Architecture::gpt2 ? 9 : 0;
+  return config;
+}
+
+/// What each layer's attention returns, from the weights: the layer itself computes the same.
+TEST(LayerAttention, GivesTheWeightsThatTheModelUses) {
+  const std::vector<arma::uword> ids = {3, 1, 4, 1, 5};
+  for (const Architecture architecture : {Architecture::llama, Architecture::gpt2}) {
+    arma::arma_rng::set_seed(1);
+    LanguageModel model(small_config(architecture));
+    LanguageModel twin = model;
+    arma::cube X = twin.token_embedding(arma::umat(arma::uvec(ids)));
+    if (architecture == Architecture::gpt2) X.slice(0) += twin.position_embedding.head_rows(ids.size());
+    arma::uword layers = 0;
+    visit_attention(model, ids, [&](arma::uword layer, const arma::cube& weights) {
+      EXPECT_EQ(layer, layers++);
+      DecoderBlock block = twin.blocks[layer];
+      const arma::cube normed = apply_layer(block.attention_norm, X);
+      const arma::uword G = twin.config().attention.num_kv_heads;
+      const arma::cube V = split_heads(block.attention.value_proj(normed), G);
+      arma::cube context(ids.size(), 6, 4);
+      for (arma::uword h = 0; h < 4; ++h) context.slice(h) = weights.slice(h) * V.slice(h / (4 / G));
+      const arma::cube expected = block.attention.extend(normed);
+      EXPECT_TRUE(arma::approx_equal(block.attention.output_proj(merge_heads(context, 4)), expected, "absdiff", 1e-12));
+      X = twin.blocks[layer].extend(X);
+      return true;
+    });
+    EXPECT_EQ(layers, 3u);
+  }
+}
+
+TEST(LayerAttention, LeavesTheModelWithoutTokens) {
+  LanguageModel model(small_config(Architecture::llama));
+  const HeadOfLayer found = head_of_layer(model, {1, 2, 3}, 1, 2);
+  EXPECT_EQ(found.layer, 1u);
+  EXPECT_EQ(found.head, 2u);
+  EXPECT_EQ(found.weights.n_slices, 4u);
+  EXPECT_TRUE(model.lengths().is_empty());
+}
+
+TEST(SharpestHead, FindsAHeadAlsoForOneToken) {
+  LanguageModel model(small_config(Architecture::llama));
+  EXPECT_EQ(sharpest_head(model, {1}).weights.n_rows, 1u);
+  const HeadOfLayer found = sharpest_head(model, {1, 2, 3, 4});
+  EXPECT_LT(found.layer, 3u);
+  EXPECT_LT(found.head, 4u);
+}
+
+// ------------------------------------------------------------------------------------------------- whose parts
+
+learn::ModelPart part(const std::string& number, bool own, const std::string& why_not = "") {
+  return {lesson::find_lesson(ATTN_ROOT, number), own, why_not};
+}
+
+TEST(PartsText, SaysWhoseAPartIsAndWhatIsNext) {
+  EXPECT_EQ(
+      learn::parts_text({part("20", true), part("21", false), part("22", false)}),
+      "Yours: 20 transformer_block.\nThe reference's: 21 decoder_attention, 22 language_model; ./learn 21 is next.");
+  EXPECT_EQ(learn::parts_text({part("20", false)}),
+            "All of it is the reference's: 20 transformer_block; ./learn 20 is next.");
+  EXPECT_EQ(learn::parts_text({part("20", true)}), "All of it is yours: 20 transformer_block.");
+  EXPECT_THAT(learn::parts_text({part("20", false, "does not pass")}),
+              ::testing::HasSubstr("\n20 transformer_block is the reference's, as yours does not pass"));
+}
+
+TEST(LayerAndHead, AreTwoNumbersWithADot) {
+  for (const char* right : {"0.0", "2.1", "11.31"}) EXPECT_TRUE(learn::is_layer_and_head(right)) << right;
+  for (const char* wrong : {"", "2", "2.", ".1", "a.1", "-1.0", "1.2.3", "1.99999"}) {
+    EXPECT_FALSE(learn::is_layer_and_head(wrong)) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace attn::generating

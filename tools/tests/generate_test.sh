@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# ./learn generate on the built copy of the course: with the learner's parts where they pass, and the reference's elsewhere.
+#
+#   generate_test.sh COURSE LEARN COPY       the course's folder, the tool to drive, and the copy
+set -euo pipefail
+course=$1
+tool=$2
+copy=$3
+# shellcheck source=tools/tests/expect.sh
+. "$course/tools/tests/expect.sh"
+
+"$course/tools/tests/restore_copy.sh" "$course" "$copy"
+cd "$copy"
+export OPENBLAS_NUM_THREADS=1
+rm -f build/dev/own_lessons.txt
+lesson=lessons/21_decoder_attention
+learn() { "$tool" --root "$copy" "$@"; }
+write() { learn generate "It is" --seed 7 --max-tokens 15; }
+holds() { # WHAT COMMAND...
+  local what=$1
+  shift
+  checked=$((checked + 1))
+  "$@" && return
+  failures=$((failures + 1))
+  printf 'FAILED: %s\n' "$what"
+}
+text() { sed -n '/^It is/,/ prompt token/p' "$output" | sed '$d'; }
+own_parts() { paste -sd, build/dev/own_lessons.txt; }
+
+# nothing is written yet: the text is the reference's
+expect 0 "All of it is the reference's: 00 warm_up" "./learn 00 is next" "It is" "15 new tokens" -- write
+text >"$scratch/reference"
+holds "a text came out" [ -s "$scratch/reference" ]
+holds "no lesson was judged for it" [ ! -e .learn/state.json ]
+
+# lesson 21 as it should be: it takes part, and the text stays
+cp solutions/21_decoder_attention/*.cpp "$lesson/"
+sed -i 's#^arma::cube DecoderAttention::extend(.*#&\n  arma::get_cerr_stream() << "[mine]";#' "$lesson/decoder_attention.cpp"
+expect 0 "Yours: 21 decoder_attention." "The reference's: 00 warm_up" "[mine]" -- write
+cp solutions/21_decoder_attention/*.cpp "$lesson/"
+expect 0 "Yours: 21 decoder_attention." "The reference's: 00 warm_up" "![mine]" -- write
+text >"$scratch/own"
+holds "the text is the same" cmp -s "$scratch/reference" "$scratch/own"
+holds "its files are linked" [ "$(own_parts)" = 21 ]
+judged() { grep -A 12 '"21_decoder_attention": {' .learn/state.json | sed -n 's/.*"checks": \([0-9]*\).*/\1/p'; }
+before=$(judged)
+expect 0 "Yours: 21 decoder_attention." -- write
+holds "what is known is not judged again" [ "$(judged)" = "$before" ]
+expect 0 "All of it is the reference's." "It is" "!Yours" -- learn generate "It is" --max-tokens 2 --reference
+expect 0 "> now" "00 warm_up" -- learn list # the lesson that the learner is at stays
+
+# a mistake, and a file that does not compile: the reference takes its place, and both are judged once
+sed -i 's#std::sqrt(static_cast<double>(Q.n_cols))#2.0#' "$lesson/decoder_attention.cpp"
+expect 0 "21 decoder_attention is the reference's, as yours does not pass its checks" "!Yours:" -- write
+holds "its files are not linked" [ -z "$(own_parts)" ]
+before=$(judged)
+expect 0 "does not pass its checks" -- write
+holds "a failure is not judged again" [ "$(judged)" = "$before" ]
+echo 'int broken = ;' >>"$lesson/decoder_attention.cpp"
+expect 0 "21 decoder_attention is the reference's, as yours does not pass its checks" "!error:" -- write
+
+# two lessons that pass, and cannot be linked together
+cp solutions/21_decoder_attention/*.cpp "$lesson/"
+cp solutions/00_warm_up/*.cpp lessons/00_warm_up/
+for file in "$lesson/decoder_mask.cpp" lessons/00_warm_up/linear.cpp; do
+  echo 'namespace attn { int helper() { return 1; } }' >>"$file"
+done
+expect 0 "Yours: 00 warm_up." "21 decoder_attention is the reference's, as yours passes, but defines a name" -- write
+
+# maps, and what is asked wrongly
+expect 0 "layer 1, head 0" "Jane Austen" "What to look for" -- learn demo 10 --trained "the cat saw the other cat" --layer 1
+expect 2 "has no trained demonstration" -- learn demo 03 --trained
+expect 2 "--svg requires --trained" -- learn demo 10 --svg map.svg
+expect 2 "--temperature" "Run with --help" -- learn generate --temperature -1
+expect 2 "layer is 77" -- learn generate --attention 77.0
+expect 2 "Did you mean: ./learn generate" -- learn genrate
+expect 0 "--max-tokens" "--attention" "--model" -- learn generate --help
+expect 0 "generate" -- learn --help
+
+# Ctrl-C reaches the program through the tool
+cp -r models/small "$scratch/endless"
+sed -i 's/"eos_token_id"/"no_such_field"/' "$scratch"/endless/*config.json
+learn_in_place() { exec "$tool" --root "$copy" "$@"; }
+: >"$scratch/text"
+learn_in_place generate --model "$scratch/endless" "It is" --max-tokens 1000000 --top-p 1 >"$scratch/text" 2>&1 &
+writer=$!
+for _ in $(seq 300); do
+  ! grep -q "^It is.\{20\}" "$scratch/text" || break
+  sleep 0.1
+done
+kill -INT "$writer"
+ended=0
+wait "$writer" || ended=$?
+holds "Ctrl-C ends it with exit code 130, not $ended" [ "$ended" = 130 ]
+holds "and the last line comes" grep -q "new tokens at .* (interrupted)" "$scratch/text"
+
+finish
