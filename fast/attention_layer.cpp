@@ -32,7 +32,7 @@ PackedLinear::PackedLinear(const Linear& linear, size_t band, const Kernels& ker
       band_(band),
       tiles_(divided_up(band, kernels.tile_columns)),
       bias_(linear.weight.n_cols) {
-  weights_.reserve(inputs_ * linear.weight.n_cols);
+  weights_.reserve(inputs_ * linear.weight.n_cols + max_rows);  // project_few reads a little further
   for (size_t begin = 0; begin < linear.weight.n_cols; begin += band) {
     for (size_t t = 0; t < tiles_; ++t) {
       const Range columns = tile_at(t);
@@ -89,6 +89,7 @@ arma::fcube AttentionLayer::forward(const arma::fcube& X, bool causal) {
   require_shape("X", X, {{"L"}, {"E", E_}, {"B"}});
   L_ = X.n_rows;
   B_ = X.n_slices;
+  if (L_ * B_ <= few_rows) return forward_few(X, causal);
   per_sequence_ = divided_up(L_, R_);
   panels_ = B_ * per_sequence_;
   heads_together_ = std::clamp<size_t>(memory_for_heads_ / (2 * panels_ * R_ * D_ * sizeof(float)), 1, H_);
@@ -129,12 +130,16 @@ void AttentionLayer::project(Range heads, Range chunk, const ProjectionTask& tas
   std::vector<Columns> to;
   for (size_t p = 0; p < task.panels.count; ++p) {
     const size_t panel = chunk.first + task.panels.first + p;
-    if (task.part == 0) {
-      to.push_back({queries_.data() + (panel * E_ + head * D_) * R_, R_, R_});
-    } else {
+    float* first = queries_.data() + (panel * E_ + head * D_) * R_;
+    if (task.part != 0) {
       float* part = task.part == 1 ? keys_.data() : values_.data();
-      to.push_back({part + (panel * heads.count + task.head) * D_ * R_, R_, R_});
+      first = part + (panel * heads.count + task.head) * D_ * R_;
     }
+    const bool half_empty = L_ - place_of(panel).row <= R_ / 2;
+    if (half_empty && task.part == 2) {  // what blocked keys mix in has to be finite
+      for (size_t d = 0; d < D_; ++d) std::fill_n(first + d * R_ + R_ / 2, R_ / 2, 0.0f);
+    }
+    to.push_back({first, R_, half_empty ? R_ / 2 : R_});
   }
   qkv_.project(task.part * H_ + head, {inputs_.data() + task.panels.first * E_ * R_, E_ * R_}, to);
 }

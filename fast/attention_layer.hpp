@@ -27,6 +27,11 @@ class PackedLinear {
   /// @param result where the band's first column goes, for each panel
   void project(std::size_t number, ConstPanels x, const std::vector<Columns>& result) const;
 
+  /// The same for a few tokens in rows, which need no panel.
+  /// @param x      (L x inputs), L at most few_rows
+  /// @param result (L x outputs), all columns
+  void project_few(std::size_t number, ConstRows x, std::size_t L, Rows result) const;
+
  private:
   Range tile_at(std::size_t tile) const;  ///< its columns, counted from the first of the band
 
@@ -61,6 +66,9 @@ class AttentionLayer {
   struct Place {
     std::size_t sequence, row;
   };
+
+  arma::fcube forward_few(const arma::fcube& X, bool causal);
+  void attend_few(std::size_t b, std::size_t h, bool causal);
 
   Place place_of(std::size_t panel) const { return {panel / per_sequence_, panel % per_sequence_ * R_}; }
   void reserve();

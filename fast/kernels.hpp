@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "stream.hpp"
+
 /// The inner loops, compiled once for each kind of vector registers, and chosen when the program runs.
 ///
 /// All of them work on *panels*. A panel holds R tokens of a matrix, column after column: element (token i, feature c)
@@ -64,6 +66,8 @@ struct Kernels {
   /// @param output a panel of value_dim columns, at first 0
   void (*mix)(const float* weights, ConstPanels values, std::size_t panels, std::size_t value_dim, const float* rescale,
               float* output);
+
+  StreamKernels stream;  ///< those of the decoder
 };
 
 /// The most tokens in a panel, over all kernels.

@@ -43,6 +43,16 @@ struct Tile {
     for (int n = 0; n < N; ++n) low[n] = high[n] = Vector{};
   }
 
+  /// The same for the lower half of the rows alone. The right factor's rows are N numbers.
+  inline __attribute__((always_inline)) void add_to_low(const float* left, const float* right, size_t steps) {
+#pragma GCC unroll 4
+    for (size_t k = 0; k < steps; ++k) {
+      const Vector a = load(left + k * R);
+#pragma GCC unroll 16
+      for (int n = 0; n < N; ++n) low[n] += a * all(right[k * N + static_cast<size_t>(n)]);
+    }
+  }
+
   /// Row k of the right factor begins at right + k * Row, its numbers are Column floats apart.
   template <int Row, int Column>
   inline __attribute__((always_inline)) void add(const float* left, const float* right, size_t steps) {
@@ -97,12 +107,16 @@ struct Project {
     }
     Tile<N> sums;
     for (int n = 0; n < N; ++n) sums.low[n] = sums.high[n] = all(bias[n]);
-    sums.template add<N, 1>(x, weights, inputs);
-    if (result.rows == R) {
+    if (result.rows <= lanes) {
+      sums.add_to_low(x, weights, inputs);
+    } else {
+      sums.template add<N, 1>(x, weights, inputs);
+    }
+    if (result.rows == R || result.rows == lanes) {
       for (int n = 0; n < N; ++n) {
         float* column = result.data + static_cast<size_t>(n) * result.stride;
         *reinterpret_cast<Unaligned*>(column) = sums.low[n];
-        *reinterpret_cast<Unaligned*>(column + lanes) = sums.high[n];
+        if (result.rows == R) *reinterpret_cast<Unaligned*>(column + lanes) = sums.high[n];
       }
       return;
     }

@@ -11,6 +11,7 @@ import statistics
 import tempfile
 
 import turns
+from tables import spread, table, write_down
 from turns import E, H, MIB
 
 SIZES = ["1x128", "8x128", "10x60", "1x1024", "1x4096", "1x16384"]
@@ -18,10 +19,6 @@ SIZES = ["1x128", "8x128", "10x60", "1x1024", "1x4096", "1x16384"]
 
 def flops(batch, length):
     return batch * (8 * length * E * E + 4 * length * length * E)
-
-
-def spread(values, digits=2):
-    return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f} to {max(values):.{digits}f})"
 
 
 def start_others(folder, size, arguments, missing):
@@ -81,14 +78,6 @@ def measure(folder, batch, length, arguments, missing, versions):
     return time, more, best
 
 
-def table(rows):
-    columns = list(dict.fromkeys(column for row in rows for column in row))
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    return (
-        "\n".join(lines + ["| " + " | ".join(row.get(column, "-") for column in columns) + " |" for row in rows]) + "\n"
-    )
-
-
 def summary(ratios):
     """The smallest of the medians of all sizes, against the faster of a library's layers."""
     least = {library: min(best[library] for best in ratios if library in best) for best in ratios for library in best}
@@ -97,15 +86,6 @@ def summary(ratios):
         + " and ".join(f"{ratio:.2f} times as fast as {library}" for library, ratio in least.items())
         + " at its best (medians).\n"
     )
-
-
-def write_down(system, text):
-    path = turns.ROOT / "docs/measurements.md"
-    page = path.read_text()
-    begin, end = (f"<!-- bench/run peers, {system}: {part} -->\n" for part in ("begin", "end"))
-    if begin not in page or end not in page:
-        raise SystemExit(f"{path} has no lines\n{begin}{end}to write the table between")
-    path.write_text(page[: page.index(begin) + len(begin)] + text + page[page.index(end) :])
 
 
 def main():
@@ -134,7 +114,7 @@ def main():
     text += "".join(f"\nMissing: {reason}\n" for reason in sorted(missing))
     print("\n" + text)
     if not arguments.print_only:
-        write_down(system, text)
+        write_down("peers", system, text)
 
 
 main()

@@ -68,7 +68,8 @@ TEST(AttentionLayer, EqualsLesson08WithEveryKindOfKernels) {
   arma::arma_rng::set_seed(19);
   const std::vector<Size> sizes = {{1, 8, 2, 3, false},   {5, 12, 3, 2, true},   {33, 30, 2, 3, false},
                                    {70, 24, 3, 2, true},  {129, 26, 1, 2, true}, {300, 16, 4, 2, false},
-                                   {700, 14, 2, 1, true}, {32, 128, 2, 3, true}};
+                                   {700, 14, 2, 1, true}, {32, 128, 2, 3, true}, {1, 40, 2, 1, false},
+                                   {2, 26, 2, 2, true},   {4, 24, 3, 1, true}};
   for (const Kernels* kernels : usable_kernels()) {
     for (const auto& [L, E, H, B, causal] : sizes) {
       FusedMultiHeadAttention whole(E, H);
