@@ -32,7 +32,7 @@ def model():
     for k in (2, 1, 0):  # a pile of blocks
         figure.rect(left + 4 * k, 102 + 4 * k, wide, 74, "card", 1, "dim")
     figure.text(x, 119, "DecoderBlock, N of them", "small strong", "middle")
-    figure.text(x, 137, "X + attention(norm(X))", "small", "middle")
+    figure.text(x, 137, "h = X + attention(norm(X))", "small", "middle")
     figure.text(x, 153, "h + feed_forward(norm(h))", "small", "middle")
     figure.text(x, 169, "each with its cache", "small dim", "middle")
     down(184, 204, "L x E x B")
@@ -46,9 +46,8 @@ def model():
     figure.text(x, 406, "draw a token", "small", "middle")
     # tied: the same numbers at both ends
     figure.arrow((left, 58), (30, 58), (30, 284), (left, 284), colour="blue", dashed=True)
-    figure.text(36, 208, "tied:", "small blue")
-    figure.text(36, 223, "the", "small blue")
-    figure.text(36, 238, "same", "small blue")
+    for i, word in enumerate(("tied:", "trans-", "posed")):
+        figure.text(34, 208 + 15 * i, word, "small blue")
     # the new token is the next input
     figure.arrow((left + wide, 402), (354, 402), (354, 14), (232, 14), colour="green")
     figure.text(346, 222, "the new", "small green", "end")

@@ -27,7 +27,7 @@ def graph():
         ("V S x Dv", "d_V S x Dv"),
     ]
     steps = [
-        ("Q Kᵀ / √D, mask", "times K, or Q; / √D"),
+        ("Q Kᵀ / √D, mask", "d_scores K: d_Q"),
         ("softmax of each row", "− row sum, ∘ weights"),
         ("dropout", "dropout, same mask"),
         ("times V", "times Vᵀ"),
@@ -43,7 +43,8 @@ def graph():
         figure.arrow((left + 12, upper if down else lower), (left + 12, lower if down else upper), colour="blue")
         figure.arrow((right + 12, lower if down else upper), (right + 12, upper if down else lower), colour="orange")
         figure.text(left + 20, (upper + lower) / 2 + 4, forward, "dim small")
-        figure.text(right + 20, (upper + lower) / 2 + 4, backward, "dim small")
+        figure.text(right + 20, (upper + lower) / 2 + (-3 if i == 0 else 4), backward, "dim small")
+    figure.text(right + 20, tops[0] + tall + 32, "d_scoresᵀ Q: d_K", "dim small")
     # what is kept goes across
     figure.arrow((left + width, tops[0] + 13), (right, tops[0] + 13), colour="purple", dashed=True)
     figure.arrow(
@@ -90,16 +91,17 @@ def jacobian():
     cell = (60, 26)
     figure.text(12, 20, "How weight k (row) changes with score j (column)", "small strong")
     names = [f"score {j}" for j in range(3)]
-    signed_matrix(figure, 158, 52, matrix, cell, [f"weight {k} = {p[k]:g}" for k in range(3)], names)
-    figure.text(152, 152, "each column sums to 0", "dim small", "end")
-    for j in range(3):
-        figure.text(158 + 60 * j + 30, 152, "0", "dim small mono", "middle")
-    figure.text(12, 180, "The gradient goes through it", "small strong")
-    figure.text(152, 204, "d_weights", "small", "end")
+    signed_matrix(figure, 112, 52, matrix, cell, [f"weight {k} = {p[k]:g}" for k in range(3)], names)
+    figure.text(330, 46, "d_weights", "purple small", "middle")
     for k in range(3):
-        figure.text(158 + 60 * k + 30, 204, f"{d_p[k]:g}", "small mono", "middle")
-    figure.text(152, 234, "gives d_scores", "small", "end")
-    signed_matrix(figure, 158, 217, [d_scores], cell)
+        figure.text(330, 52 + 26 * k + 17, f"{d_p[k]:g}", "purple small mono", "middle")
+    figure.text(106, 152, "column sums", "dim small", "end")
+    for j in range(3):
+        figure.text(112 + 60 * j + 30, 152, "0", "dim small mono", "middle")
+    figure.text(12, 180, "The gradient goes through it", "small strong")
+    figure.text(12, 200, "each row times its d_weights, added up:", "small")
+    figure.text(106, 234, "d_scores", "small", "end")
+    signed_matrix(figure, 112, 217, [d_scores], cell)
     return figure
 
 

@@ -21,8 +21,8 @@ struct GenerationConfig {
 /// Continues a text, token by token: the prompt goes through the model once, and then each new token alone, as the cache
 /// keeps all others. Begins by resetting the model.
 ///
-/// One number of draw_uniform is drawn for each token, at temperature 0, too. The token drawn last is not put
-/// through the model: nothing comes after it. So afterwards the cache has the prompt and all new tokens but one.
+/// One number of draw_uniform is drawn for each token, at temperature 0, too. A token goes through the model only if another
+/// one is drawn after it. So afterwards the cache has the prompt and all new tokens but the last; after a stop token, all.
 ///
 /// @param prompt   ids of the vocabulary, at least one
 /// @param on_token called with each new token, as soon as it is there; ends the text by returning false (that token

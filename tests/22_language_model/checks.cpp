@@ -381,6 +381,9 @@ TEST(TokenProbabilities, AcceptsTinyAndHugeTemperatures) {
         << note("the logits 700, 690, 705, -9000; the colder, the more only the largest counts")
         << about(sampling(temperature));
   }
+  EXPECT_THAT(as_mat(token_probabilities({1, 1 + 1e-7, 0}, sampling(1e-7))),
+              IsNear(arma::mat{{0.26894142, 0.73105858, 0}}, row_axes, 1e-8))
+      << note("the logits 1, 1 + 1e-7 and 0") << about(sampling(1e-7));
   EXPECT_THAT(as_mat(token_probabilities({3, -4, 0, 1, 2}, sampling(1e15))),
               IsNear(arma::mat{{0.2, 0.2, 0.2, 0.2, 0.2}}, row_axes))
       << about(sampling(1e15));
@@ -579,6 +582,15 @@ TEST(DecoderBlock, HasAttentionAsConfigured) {
                "attention.config() is another than config.attention");
   EXPECT_THAT(as_mat(kept.rope_speeds), IsNear(arma::mat{{0.5, 0.25}}, {"1", "D/2"}))
       << note("a llama keeps its speeds");
+
+  config = config_of("gpt2");  // E = 6, H = 3
+  config.attention.head_dim = 4;
+  config.attention.window = 2;
+  config.attention.bias = false;
+  const DecoderAttentionConfig& gpt2 = DecoderBlock(config).attention.config();
+  EXPECT_HOLDS(gpt2.head_dim == 4 && gpt2.window == 2 && !gpt2.bias && gpt2.rope_speeds.n_elem == 2,
+               "attention.config() is another than config.attention, with two speeds of 0")
+      << note("gpt2 with head_dim = 4, a window of 2 and no bias: all but RoPE's speeds stay as they are");
 }
 
 TEST(DecoderBlock, TurnsNothingInGpt2) {
@@ -952,6 +964,13 @@ TEST(Generate, PutsEveryTokenButTheLastThroughTheModelOnce) {
                    : lengths == "4"  ? likely_mistake("prompt_not_put_through")
                    : lengths == "18" ? likely_mistake("text_repeated")
                                      : "");
+    generate(model, {3, 5, 1, 2, 4}, generation(3, sampling(1)));
+    const uword capacity = model.blocks[1].attention.cache().capacity();
+    EXPECT_HOLDS(capacity >= 10,
+                 "a prompt of 5, in one call, and 2 tokens, one by one, make room for at least 2 · 5 tokens; "
+                 "the caches have room for " +
+                     std::to_string(capacity))
+        << note("the whole text at every step makes room for 7, the prompt token by token for 8");
   }
 }
 
@@ -985,6 +1004,10 @@ TEST(Generate, StopsAtAStopTokenAndDoesNotReturnIt) {
         << note("without stop tokens: " + list(greedy) + "; stop tokens: " + list(stops) + "; -1 is no token");
     EXPECT_THAT(text_row(reported, 7), IsNear(text_row(wanted, 7), text_axes))
         << note("what on_token was given; stop tokens: " + list(stops) + "; -1 is no token");
+    if (count < 7) {
+      expect_lengths(model, {prompt_of("llama").size() + count},
+                     note("the prompt and the new tokens: the stop token does not go through the model"));
+    }
   }
 }
 
@@ -1009,6 +1032,8 @@ TEST(Generate, EndsWhereOnTokenReturnsFalse) {
     EXPECT_THAT(text_row(tokens, 7), IsNear(text_row(wanted, 7), text_axes))
         << note("on_token returned false for token number " + std::to_string(count) + ", which still counts");
     EXPECT_THAT(text_row(reported, 7), IsNear(text_row(wanted, 7), text_axes)) << note("what on_token was given");
+    expect_lengths(model, {prompt_of("llama").size() + count - 1},
+                   note("the token for which on_token returned false does not go through the model"));
   }
 }
 
@@ -1031,6 +1056,8 @@ TEST(Generate, FollowsTheSeed) {
   const arma::mat first = text(3);
   EXPECT_THAT(text(3), IsNear(first, text_axes)) << note("the same seed twice");
   EXPECT_HOLDS(!arma::approx_equal(text(4), first, "absdiff", 0), "two seeds give the same text of 20 tokens");
+  EXPECT_HOLDS(!arma::approx_equal(text(3 + (std::uint64_t{1} << 32U)), first, "absdiff", 0),
+               "the seeds 3 and 3 + 2^32 give the same text: all 64 bits count");
 }
 
 // ---------------------------------------------------------------- mean_negative_log_likelihood and perplexity, 22.8
@@ -1110,6 +1137,7 @@ TEST(TokenProbabilities, RejectsWhatCannotBe) {
   }
   for (const double top_p : {0.0, -0.5, 1.5, std::nan("")}) {
     EXPECT_PRED_FORMAT1(RejectsArgument("top_p", {}), call(sampling(1, 0, top_p)));
+    EXPECT_PRED_FORMAT1(RejectsArgument("top_p", {}), call(sampling(0, 0, top_p)));
   }
 }
 

@@ -21,6 +21,7 @@
 #include "judge/matchers.hpp"
 #include "judge/properties.hpp"
 #include "judge/speed.hpp"
+#include "lesson/lesson.hpp"
 
 namespace attn::judge {
 namespace {
@@ -29,7 +30,9 @@ using arma::uword;
 using Strings = std::vector<std::string>;
 using Ids = std::vector<uword>;
 
-std::filesystem::path model_folder(const std::string& name) { return current_lesson().test_folder() / "models" / name; }
+std::filesystem::path model_folder(const std::string& name) {
+  return lesson::lesson_of(__FILE__).test_folder() / "models" / name;
+}
 
 /// ["Ġthe", "re"]
 std::string text_of(const Strings& pieces) {

@@ -408,6 +408,14 @@ TEST(AttentionForward, KeepsTheWeightsBeforeDropout) {
       << note("kept.weights under dropout: as the softmax gave them, since its backward pass needs them so");
 }
 
+TEST(AttentionForward, DropsWhatKeepSaysWhateverPIs) {
+  const arma::cube Q = normal(4, 3, 2), K = normal(5, 3, 2), V = normal(5, 6, 2);
+  const KeptAttention wanted = kept_of(Q, K, V, {}, Dropout::draw(4, 5, 2, 0.5), 0);
+  EXPECT_THAT(attention_forward(Q, K, V, {}, wanted.keep, 0).context,
+              IsNear(naive_mix(wanted.weights % factors(wanted), V), context_axes))
+      << note("p = 0, and keep has zeros: these are dropped, and the others stay as they are");
+}
+
 TEST(AttentionForward, GivesZerosToAQueryWithoutKeys) {
   Mask mask(4, 5, 1, arma::fill::ones);
   mask.slice(0).row(1).zeros();
@@ -614,6 +622,14 @@ TEST(AttentionBackward, DropsWhatTheForwardPassDropped) {
   expect_gradients(gradients, naive_attention_backward(d_context, kept), note("with dropout, p = 0.5"));
 }
 
+TEST(AttentionBackward, DropsWhatKeepSaysWhateverPIs) {
+  KeptAttention kept = drawn_kept({4, 5, 3, 6, 2}, {}, 0.5);
+  kept.p = 0;
+  const arma::cube d_context = normal(4, 6, 2);
+  expect_gradients(attention_backward(d_context, kept), naive_attention_backward(d_context, kept),
+                   note("p = 0, and keep has zeros: these are dropped, and the others stay as they are"));
+}
+
 TEST(AttentionBackward, TakesAnyNumberButZeroAsKept) {
   KeptAttention kept = drawn_kept({4, 5, 3, 6, 2}, {}, 0.5);
   const arma::cube d_context = normal(4, 6, 2);
@@ -664,9 +680,9 @@ TEST(CrossEntropy, IgnoresTheLogitsOfIgnoredTargets) {
   targets(1, 0) = targets(3, 1) = ignored_target;
   const double wanted = naive_cross_entropy(logits, targets);
   logits.slice(0).row(1) *= 10;
-  logits.slice(1).row(3).fill(77);
+  logits.slice(1).row(3).fill(arma::datum::nan);
   EXPECT_THAT(number(cross_entropy(logits, targets)), IsNear(number(wanted), number_axes))
-      << note("2 of 8 targets are ignored: the mean is over 6");
+      << note("2 of 8 targets are ignored: the mean is over 6; the logits of one of them are NaN");
 }
 
 TEST(CrossEntropy, EqualsPyTorch) {
@@ -721,12 +737,13 @@ TEST(CrossEntropyBackward, HasRowsThatSumToZero) {
 }
 
 TEST(CrossEntropyBackward, GivesZerosToIgnoredTokens) {
-  const arma::cube logits = normal(4, 7, 3);
+  arma::cube logits = normal(4, 7, 3);
   arma::umat targets = drawn_targets(4, 7, 3, false);
   targets(1, 0) = targets(3, 0) = targets(2, 2) = ignored_target;
-  EXPECT_THAT(cross_entropy_backward(logits, targets),
-              IsNear(naive_cross_entropy_backward(logits, targets), logits_axes))
-      << note("3 of 12 targets are ignored: zeros there, and the others are divided by 9");
+  const arma::cube wanted = naive_cross_entropy_backward(logits, targets);
+  logits.slice(2).row(2).fill(arma::datum::nan);
+  EXPECT_THAT(cross_entropy_backward(logits, targets), IsNear(wanted, logits_axes))
+      << note("3 of 12 targets are ignored: zeros there, and the others are divided by 9; the logits of one are NaN");
 }
 
 TEST(CrossEntropyBackward, IsZeroWhereEveryTargetIsIgnored) {
@@ -805,6 +822,8 @@ TEST(AttentionForward, RejectsShapesThatDoNotFit) {
   const arma::cube Q = zeros(4, 3, 2), K = zeros(5, 3, 2), V = zeros(5, 6, 2);
   EXPECT_PRED_FORMAT1(RejectsArgument("K", {"5 x 7 x 2", "3"}), [&] { attention_forward(Q, zeros(5, 7, 2), V); });
   EXPECT_PRED_FORMAT1(RejectsArgument("V", {"4 x 6 x 2", "5"}), [&] { attention_forward(Q, K, zeros(4, 6, 2)); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("K", {"5 x 3 x 4", "2"}), [&] { attention_forward(Q, zeros(5, 3, 4), V); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("V", {"5 x 6 x 4", "2"}), [&] { attention_forward(Q, K, zeros(5, 6, 4)); });
   EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"4 x 3 x 1"}), [&] { attention_forward(Q, K, V, ones(4, 3, 1)); });
   EXPECT_PRED_FORMAT1(RejectsArgument("keep", {"4 x 5 x 1"}),
                       [&] { attention_forward(Q, K, V, {}, ones(4, 5, 1), 0.1); });
@@ -829,8 +848,10 @@ TEST(CrossEntropy, RejectsTargetsThatDoNotFit) {
   const arma::cube logits = zeros(4, 7, 2);
   arma::umat targets(4, 2, arma::fill::zeros);
   EXPECT_PRED_FORMAT1(RejectsArgument("targets", {"2 x 4"}), [&] { cross_entropy(logits, targets.t()); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("targets", {"2 x 4"}), [&] { cross_entropy_backward(logits, targets.t()); });
   targets(3, 1) = 7;
   EXPECT_PRED_FORMAT1(RejectsArgument("targets", {"7"}), [&] { cross_entropy(logits, targets); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("targets", {"7"}), [&] { cross_entropy_backward(logits, targets); });
 }
 
 // --------------------------------------------------------------------------------------------------------------- speed

@@ -44,11 +44,11 @@ expect 2 "$all" "!libvterm-dev" "This is not Debian or Ubuntu" "$container" -- o
 expect 2 "$all libvterm-dev" "This is not Debian or Ubuntu" -- on no-apt verify
 expect 2 "$all libvterm-dev" "This is not Debian or Ubuntu" -- on no-apt --yes verify
 machine fedora "$user" 'dnf=:'
-expect 2 "sudo dnf install gcc-c++ cmake ninja-build armadillo-devel openblas-devel gtest-devel gmock-devel cli11-devel json-devel" \
+expect 2 "sudo dnf install gcc-c++ cmake ninja-build armadillo-devel openblas-devel gtest-devel gmock-devel cli11-devel json-devel pcre2-devel utf8proc-devel" \
   "!libvterm" "!-dev " "$container" -- on fedora
-expect 2 "json-devel libvterm-devel" -- on fedora verify
+expect 2 "utf8proc-devel libvterm-devel" -- on fedora verify
 machine arch "$user" 'pacman=:'
-expect 2 "sudo pacman -S --needed gcc cmake ninja armadillo openblas gtest cli11 nlohmann-json" "!gtest gtest" -- on arch
+expect 2 "sudo pacman -S --needed gcc cmake ninja armadillo openblas gtest cli11 nlohmann-json pcre2 libutf8proc" "!gtest gtest" -- on arch
 
 machine user-no-sudo "$user" "apt-get=$note"
 expect 2 "As root, run: apt-get install --no-install-recommends $all" -- on user-no-sudo
@@ -71,7 +71,7 @@ expect 0 "apt-get install -y --no-install-recommends $all" -- cat "$scratch/apt.
 
 # a compiler is asked which headers it finds; the terminal emulator is for authors only
 compiler="exec $(type -P "${CXX:-c++}") -nostdinc '-I$scratch/headers' \"\$@\""
-headers=(armadillo openblas_config.h gtest/gtest.h gmock/gmock.h CLI/CLI.hpp nlohmann/json.hpp)
+headers=(armadillo openblas_config.h gtest/gtest.h gmock/gmock.h CLI/CLI.hpp nlohmann/json.hpp pcre2.h utf8proc.h)
 mkdir -p "$scratch/headers"
 machine compiler "$user" "apt-get=$note" "c++=$compiler" "g++=$compiler" 'cmake=echo cmake version 3.25.1' \
   "ninja=$(type -P ln) -sf $(type -P echo) \"\$2/\$3\"" less=: lowdown=: # ninja: a program that repeats its arguments

@@ -44,9 +44,15 @@ const std::vector<Library> libraries = {
     {"GoogleMock", "libgmock-dev", "gmock/gmock.h", gtest_version},
     {"CLI11", "libcli11-dev", "CLI/CLI.hpp",
      [](const Setup& setup) { return version_in(setup.macro("CLI11_VERSION")); }},
-    {"nlohmann/json", "nlohmann-json3-dev", "nlohmann/json.hpp", [](const Setup& setup) {
+    {"nlohmann/json", "nlohmann-json3-dev", "nlohmann/json.hpp",
+     [](const Setup& setup) {
        return setup.version("NLOHMANN_JSON_VERSION_MAJOR", "NLOHMANN_JSON_VERSION_MINOR",
                             "NLOHMANN_JSON_VERSION_PATCH");
+     }},
+    {"PCRE2", "libpcre2-dev", "pcre2.h",
+     [](const Setup& setup) { return setup.macro("PCRE2_MAJOR") + "." + setup.macro("PCRE2_MINOR"); }},
+    {"utf8proc", "libutf8proc-dev", "utf8proc.h", [](const Setup& setup) {
+       return setup.version("UTF8PROC_VERSION_MAJOR", "UTF8PROC_VERSION_MINOR", "UTF8PROC_VERSION_PATCH");
      }}};
 
 /// The first line of a compiler's or linker's output with the word error.
@@ -71,7 +77,7 @@ std::string thread_limit() {
 }  // namespace
 
 Values library_macros(const Setup& setup) {
-  std::string source;
+  std::string source = "#define PCRE2_CODE_UNIT_WIDTH 8\n";  // without it pcre2.h is an error
   for (const auto& library : libraries) {
     const std::string header = std::string("<") + library.header + ">";
     source += "#if __has_include(" + header + ")\n#define " + mark_of(library) + "\n";
