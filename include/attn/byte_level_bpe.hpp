@@ -55,7 +55,7 @@ class ByteLevelBPE {
   TokenizerData data_;
   TextSplitter splitter_;
   MergeRanks ranks_;                                  // of data_.merges
-  std::unordered_map<std::string, arma::uword> ids_;  // of data_.tokens and data_.specials
+  std::unordered_map<std::string, arma::uword> ids_;  // of data_.tokens, without the special ones
 };
 
 }  // namespace attn

@@ -5,7 +5,7 @@
 
 namespace attn {
 
-/// The sizes of the model that a config.json describes, with the defaults that transformers has where a field is empty:
+/// The sizes of the model that a config.json describes, with these defaults where a field is empty:
 ///
 ///   num_key_value_heads   num_attention_heads: each query head has its own key/value head
 ///   head_dim              128 for qwen3; otherwise hidden_size / num_attention_heads

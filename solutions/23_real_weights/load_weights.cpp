@@ -13,14 +13,14 @@ void load_conv1d(Linear& layer, TensorFiles& tensors, const std::string& name) {
   layer.bias = tensors.row(name + ".bias", layer.weight.n_cols);
 }
 
-/// PyTorch's nn.Linear, which stores (out x in).
-void load_linear(Linear& layer, TensorFiles& tensors, const std::string& name) {
+/// PyTorch's nn.Linear, which stores (out x in). An optional bias is zeros where the file has none.
+void load_linear(Linear& layer, TensorFiles& tensors, const std::string& name, bool optional_bias = false) {
   layer.weight = tensors.matrix(name + ".weight", layer.weight.n_cols, layer.weight.n_rows).t();
   if (layer.bias.is_empty()) return;
-  if (tensors.has(name + ".bias")) {
+  if (!optional_bias || tensors.has(name + ".bias")) {
     layer.bias = tensors.row(name + ".bias", layer.weight.n_cols);
   } else {
-    layer.bias.zeros();  // Qwen 2 has none for the output
+    layer.bias.zeros();
   }
 }
 
@@ -87,7 +87,7 @@ void load_llama(LanguageModel& model, TensorFiles& tensors) {
     load_linear(attention.query_proj, tensors, name + ".self_attn.q_proj");
     load_linear(attention.key_proj, tensors, name + ".self_attn.k_proj");
     load_linear(attention.value_proj, tensors, name + ".self_attn.v_proj");
-    load_linear(attention.output_proj, tensors, name + ".self_attn.o_proj");
+    load_linear(attention.output_proj, tensors, name + ".self_attn.o_proj", true);  // Qwen 2 has no bias there
     if (attention.config().qk_norm) {
       load_rms_norm(attention.query_norm, tensors, name + ".self_attn.q_norm");
       load_rms_norm(attention.key_norm, tensors, name + ".self_attn.k_norm");

@@ -191,6 +191,11 @@ TEST(SafetensorsHeader, TakesEmptyTensorsAndSingleNumbers) {
   EXPECT_THAT(text_of(read_header(file)),
               ReadsAs("c F32 at " + start + " to " + end + ", none F32 4 x 0 x 3 at " + end + " to " + end +
                       ", z F16 1 at " + end + " to " + std::to_string(file.size())));
+  const std::string sorted = file_of({entry("a", "1", 0, 4), entry("empty", "0", 0, 0)}, 4);
+  const std::string first = std::to_string(sorted.size() - 4);
+  EXPECT_THAT(text_of(read_header(sorted)), ReadsAs("empty F32 0 at " + first + " to " + first + ", a F32 1 at " +
+                                                    first + " to " + std::to_string(sorted.size())))
+      << note("a tensor without numbers comes before another one at the same place");
   EXPECT_THAT(text_of(read_header(file_of({}, 0))), ReadsAs(std::string())) << note("a file without tensors");
 }
 
@@ -213,6 +218,9 @@ TEST(SafetensorsHeader, RejectsTensorsThatShareBytesOrLeaveSome) {
                  file_of({entry("a", "2", 0, 8), entry("b", "2", 4, 12)}, 12), likely_mistake("overlap_accepted"));
   expect_refused("b", {std::to_string(start + 9), std::to_string(start + 8)},
                  file_of({entry("a", "2", 0, 8), entry("b", "2", 9, 17)}, 17), likely_mistake("gap_accepted"));
+  const uword first = file_of({entry("a", "2", 4, 12)}, 0).size();
+  expect_refused("a", {std::to_string(first + 4), std::to_string(first)}, file_of({entry("a", "2", 4, 12)}, 12),
+                 likely_mistake("first_gap_accepted"));
 }
 
 TEST(SafetensorsHeader, RejectsAFileOfAnotherLength) {
@@ -374,6 +382,11 @@ TEST(ByteLevelBpeSpecials, AreAsLongAsPossible) {
       << note("the special tokens are <|im, <|im_end|> and <s>; and the same in reverse order");
 }
 
+TEST(ByteLevelBpeSpecials, AreTakenFromLeftToRight) {
+  EXPECT_THAT(text_of(cut_at_specials("abcdx", {{"bcd", 1}, {"ab", 2}})), ReadsAs(std::string("[ab] / cdx")))
+      << note("the special tokens are bcd and ab");
+}
+
 TEST(ByteLevelBpeSpecials, AreOnlyWholeOnes) {
   EXPECT_THAT(text_of(cut_at_specials("<s <|im_end| s>", specials)), ReadsAs(std::string("<s  / [<|im] / _end| s>")));
   EXPECT_THAT(text_of(cut_at_specials("a<s>b", {})), ReadsAs(std::string("a<s>b")));
@@ -414,6 +427,10 @@ TEST(ByteLevelBpe, DecodesToTheBytes) {
   EXPECT_THAT(tokenizer.decode({7}) + tokenizer.decode({8}), ReadsAs(std::string("é")))
       << note("token 7 is the first byte of é, token 8 the second");
   EXPECT_THAT(tokenizer.decode({}), ReadsAs(std::string()));
+  TokenizerData data = small_tokenizer();
+  data.specials[0].text = "< s｜>";
+  EXPECT_THAT(ByteLevelBPE(data).decode({0, 5, 1}), ReadsAs(std::string("a< s｜>b")))
+      << note("the text of a special token is no byte symbols");
 }
 
 TEST(ByteLevelBpe, TreatsSpecialTokensAsTextOnRequest) {
@@ -425,6 +442,12 @@ TEST(ByteLevelBpe, TreatsSpecialTokensAsTextOnRequest) {
   EXPECT_HOLDS(as_text.size() != 1, end + " became one token, though Specials::as_text was given")
       << likely_mistake("specials_always_recognized");
   EXPECT_THAT(tokenizer.decode(as_text), ReadsAs(end));
+
+  TokenizerData data = small_tokenizer();
+  data.specials[0].text = "bba";  // of letters: a word like any other
+  data.ignore_merges = true;
+  EXPECT_THAT(as_row(ByteLevelBPE(data).encode("bba", Specials::as_text)), AreIds({1, 1, 0}))
+      << note("the special token bba, as text: where merges are ignored, too, only tokens of the vocabulary count");
 }
 
 /// The texts of golden.py: Knuth's generator draws from its alphabet.
@@ -500,6 +523,9 @@ TEST(ByteLevelBpe, RejectsWhatItCannotCode) {
   const ByteLevelBPE tokenizer(small_tokenizer());
   EXPECT_PRED_FORMAT1(RejectsArgument("token", {"c"}), [&] { tokenizer.encode("abc"); });
   EXPECT_PRED_FORMAT1(RejectsArgument("id", {"10"}), [&] { tokenizer.decode({10}); });
+  TokenizerData data = small_tokenizer();
+  data.specials.clear();
+  EXPECT_PRED_FORMAT1(RejectsArgument("id", {"5"}), [&] { ByteLevelBPE(data).decode({5}); });
 }
 
 // ------------------------------------------------------------------------------------------------ model_config, 23.8
@@ -561,7 +587,16 @@ TEST(ModelConfig, KnowsTheFamilies) {
               ReadsAs(std::string("no gpt2, no tied head, no biases, no QK-norm, half_split")));
   EXPECT_THAT(switches_of(model_config(fields_of("qwen2"))),
               ReadsAs(std::string("no gpt2, no tied head, biases, no QK-norm, half_split")));
-  ConfigFields fields = fields_of("qwen3");
+  ConfigFields fields = fields_of("qwen2");
+  fields.attention_bias = false;
+  EXPECT_THAT(switches_of(model_config(fields)),
+              ReadsAs(std::string("no gpt2, no tied head, biases, no QK-norm, half_split")))
+      << note("qwen2 always has biases, whatever attention_bias says");
+  fields = fields_of("gpt2");
+  fields.tie_word_embeddings = false;
+  EXPECT_THAT(switches_of(model_config(fields)),
+              ReadsAs(std::string("gpt2, no tied head, biases, no QK-norm, half_split")));
+  fields = fields_of("qwen3");
   fields.tie_word_embeddings = true;
   fields.attention_bias = true;
   EXPECT_THAT(switches_of(model_config(fields)),
@@ -717,6 +752,50 @@ TEST(LoadWeightsGpt2, TakesNamesWithAPrefix) {
   EXPECT_THAT(logits_of(model, golden), Matches(to_nine_digits(golden)));
 }
 
+/// A file of models/gpt2 with one more tensor: lm_head.weight, ones in row 5 and zeros else. (297 x 12)
+std::string with_head(const std::string& file) {
+  std::uint64_t length = 0;
+  for (int i = 7; i >= 0; --i) length = length << 8U | static_cast<unsigned char>(file[static_cast<std::size_t>(i)]);
+  std::string header = file.substr(8, length);
+  const std::string numbers = file.substr(8 + length), one("\0\0\x80\x3F", 4), zero(4, '\0');
+  std::string head;
+  for (int k = 0; k < 297 * 12; ++k) head += k / 12 == 5 ? one : zero;
+  const std::string last = entry("lm_head.weight", "297,12", numbers.size(), numbers.size() + head.size());
+  header.insert(header.rfind('}'), "," + last);
+  return little_endian(header.size()) + header + numbers + head;
+}
+
+TEST(LoadWeightsGpt2, ReadsTheHeadWhereItIsNotTied) {
+  const ScratchFile file(with_head(with_prefix("transformer.")));
+  LanguageModelConfig config = config_of("gpt2");
+  for (const bool tied : {false, true}) {
+    config.tied_head = tied;
+    LanguageModel model(config);
+    TensorFiles tensors({file.path()});
+    load_gpt2(model, tensors);
+    arma::mat wanted(12, 297, arma::fill::zeros);
+    wanted.col(5).ones();
+    if (tied) {
+      EXPECT_HOLDS(model.head.is_empty(), "the head is tied, and model.head is not empty");
+    } else {
+      EXPECT_THAT(model.head, IsNear(wanted, {"E", "V"}))
+          << note("lm_head.weight has ones in row 5, and has no prefix");
+    }
+  }
+}
+
+/// load_llama throws, and names this tensor.
+void expect_asks_for(const std::string& tensor, const LanguageModelConfig& config, const std::string& likely,
+                     const std::function<bool(const LanguageModel&)>& shows) {
+  LanguageModel model(config);
+  TensorFiles tensors(weight_files(model_folder("smollm")));
+  const std::string threw = refusal([&] { load_llama(model, tensors); });
+  EXPECT_HOLDS(threw.find(tensor) != std::string::npos,
+               "a model that has " + tensor + ", and a file that has not: expected an exception that names it, got " +
+                   (threw.empty() ? "none" : threw))
+      << (threw.empty() && shows(model) ? likely : "");
+}
+
 // ------------------------------------------------------------------------------------------- load_llama, 23.10
 
 TEST(LoadWeightsLlama, EqualsPyTorchForLlama) { expect_equals_pytorch("llama", load_llama); }
@@ -729,6 +808,18 @@ TEST(LoadWeightsLlama, EqualsPyTorchForQwen2) { expect_equals_pytorch("qwen2", l
 
 TEST(LoadWeightsLlama, ReadsEveryTensor) {
   for (const std::string name : {"llama", "qwen3", "smollm", "qwen2"}) expect_uses_everything(name, load_llama);
+}
+
+TEST(LoadWeightsLlama, AsksForEveryTensorOfTheModel) {
+  LanguageModelConfig config = config_of("smollm");
+  config.tied_head = false;
+  expect_asks_for("lm_head.weight", config, likely_mistake("head_of_the_embedding"), [](const LanguageModel& model) {
+    return arma::approx_equal(model.head, model.token_embedding.weight.t(), "absdiff", 0);
+  });
+  config = config_of("smollm");
+  config.attention.bias = true;
+  expect_asks_for("model.layers.0.self_attn.q_proj.bias", config, likely_mistake("missing_bias_is_zero"),
+                  [](const LanguageModel& model) { return model.blocks[0].attention.query_proj.bias.is_zero(); });
 }
 
 TEST(LoadWeightsLlama, RejectsAModelOfOtherSizes) {
