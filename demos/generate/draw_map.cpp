@@ -14,13 +14,12 @@ namespace attn::generating {
 namespace {
 
 constexpr const char* trained_on =
-    "These weights were trained, on the six novels of Jane Austen: models/small, a million numbers.";
+    "These weights were trained, on the six novels of Jane Austen: models/small, a model like Llama, a thousand times "
+    "smaller.";
 constexpr const char* look_for =
     "What to look for: a row looks at itself and at what is to its left, never to its right. A strong line just below "
-    "the "
-    "diagonal is a head that looks at the token before; a strong first column, one that has found nothing; and a "
-    "strong cell "
-    "far from the diagonal, a token that looks back at one like it.";
+    "the diagonal is a head that looks at the token before; a strong first column, one that has found nothing; and a "
+    "strong cell far from the diagonal, a token that looks back at one like it.";
 
 }  // namespace
 
