@@ -46,10 +46,18 @@ std::string CharacterStream::shown(const std::string& text) const {
   return ascii_ ? in_ascii(clean) : clean;
 }
 
+std::string bytes_of(const ByteLevelBPE& tokenizer, arma::uword id) {
+  const TokenizerData& data = tokenizer.data();
+  const bool is_special = std::any_of(data.specials.begin(), data.specials.end(),
+                                      [id](const SpecialToken& special) { return special.id == id; });
+  const bool is_token = is_special || (id < data.tokens.size() && !data.tokens[id].empty());
+  return is_token ? tokenizer.decode({id}) : "";
+}
+
 std::vector<std::string> labels_of(const ByteLevelBPE& tokenizer, const std::vector<arma::uword>& ids) {
   std::vector<std::string> labels;
   for (const arma::uword id : ids) {
-    std::string text = tokenizer.decode({id});
+    std::string text = bytes_of(tokenizer, id);
     if (text.size() > 1 && text.front() == ' ') text.erase(0, 1);
     for (auto at = text.find('\n'); at != std::string::npos; at = text.find('\n')) text.replace(at, 1, "\\n");
     labels.push_back(text);

@@ -28,6 +28,10 @@ class CharacterStream {
   std::string pending_;  // the beginning of a character
 };
 
+/// The bytes of a token. Empty for a row of the vocabulary that no token has: models have such rows, as padding, and the head
+/// gives them a probability, too.
+std::string bytes_of(const ByteLevelBPE& tokenizer, arma::uword id);
+
 /// What is written above a column of a map for each token: its text, without a space at its beginning. A line break is "\n".
 std::vector<std::string> labels_of(const ByteLevelBPE& tokenizer, const std::vector<arma::uword>& ids);
 

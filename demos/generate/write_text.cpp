@@ -85,7 +85,7 @@ int write_text(Checkpoint& checkpoint, const Prepared& prepared) {
   generate(checkpoint.model, prepared.ids, config, [&](arma::uword token) {
     last = Clock::now();
     if (count++ == 0) first = last;
-    std::cout << stream.take(checkpoint.tokenizer.decode({token})) << std::flush;
+    std::cout << stream.take(bytes_of(checkpoint.tokenizer, token)) << std::flush;
     return interrupted == 0;
   });
   std::cout << stream.finish() << "\n\n"

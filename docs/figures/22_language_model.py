@@ -67,7 +67,7 @@ def sampling():
     figure = Figure(
         "One distribution over five tokens six times: as it is, sharper at temperature 0.5, flatter at temperature 2, with "
         "only two tokens after top-k 2, with three after top-p 0.75, and with one after top-k 3 and top-p 0.55",
-        412,
+        424,
     )
     for k, (case, title) in enumerate(panels):
         left, top = 16 + 176 * (k % 2), 12 + 132 * (k // 2)
@@ -79,10 +79,10 @@ def sampling():
             figure.rect(
                 x, top + 102 - height, 22, max(height, 1), colour if value > 0 else "dim", 0.7 if value > 0 else 0.4
             )
-            text = f"{value:.2f}" if value > 0 else "0"
+            text = "0" if value == 0 else f"{value:.2f}" if value >= 0.005 else f"{value:.3f}"
             figure.text(x + 11, top + 97 - height, text, "small", "middle")
             figure.text(x + 11, top + 116, str(i), "small dim", "middle")
-    figure.text(16, 406, "Below each bar: its id. Logits: 1, 3, 0, 2, 2.", "dim small")
+    figure.text(16, 416, "Below each bar: its id. Logits: 1, 3, 0, 2, 2.", "dim small")
     return figure
 
 

@@ -15,14 +15,14 @@ def file():
     tensors = [(name, *(8 + length + at for at in entry["data_offsets"])) for name, entry in header.items()
                if name != "__metadata__"]  # fmt: skip
     figure = Figure(
-        "The file of models/gpt2: 8 bytes with the length of the header, the header in JSON, the numbers of 28 tensors "
+        "The weights of tests/23_real_weights/models/gpt2: 8 bytes with the length of the header, the header in JSON, the numbers of 28 tensors "
         "without gaps; data_offsets count from the end of the header",
-        308,
+        336,
     )
     left, width = 76, 274
     parts = [
         (36, "purple", f"N = {length}", " ".join(f"{byte:02X}" for byte in data[:8]), 0),
-        (66, "orange", "JSON, N bytes", '{"wte.weight":{"dtype":"F32",…', 8),
+        (80, "orange", "JSON, N bytes", '{"__metadata__":{"format":"pt"},', 8),
         (40, "blue", "wte.weight", "297 x 12 numbers of 4 bytes", tensors[0][1]),
         (40, "green", "wpe.weight", "40 x 12 numbers", tensors[1][1]),
         (40, "dim", f"{len(tensors) - 2} more tensors", "h.0.ln_1.weight, … ln_f.bias", tensors[2][1]),
@@ -36,15 +36,17 @@ def file():
         figure.text(left + 8, top + 27, text, "small mono dim" if colour in ("purple", "orange") else "small dim")
         if colour == "orange":
             begin, end = header["wte.weight"]["data_offsets"]
-            figure.text(left + 8, top + 41, f'"shape":[297,12],"data_offsets":[{begin},', "small mono dim")
-            figure.text(left + 8, top + 55, f"{end}]}}, …", "small mono dim")
+            figure.text(left + 8, top + 41, '"wte.weight":{"dtype":"F32",', "small mono dim")
+            figure.text(left + 8, top + 55, '"shape":[297,12],', "small mono dim")
+            figure.text(left + 8, top + 69, f'"data_offsets":[{begin},{end}]}}, …', "small mono dim")
         top += tall
     figure.text(left - 8, top + 12, str(len(data)), "small mono", "end")
     figure.text(left + 8, top + 14, "the end, where the last tensor ends", "dim small")
     figure.text(
-        10, 284, f"wte.weight: 8 + {length} + 0 to 8 + {length} + {header['wte.weight']['data_offsets'][1]}", "small"
+        10, 298, f"wte.weight: 8 + {length} + 0 to 8 + {length} + {header['wte.weight']['data_offsets'][1]}", "small"
     )
-    figure.text(10, 299, "Its row i, column j: 4 (12 i + j) bytes further.", "small")
+    figure.text(10, 313, "Its row i, column j: 4 (12 i + j) bytes further.", "small")
+    figure.text(10, 328, "tests/23_real_weights/models/gpt2", "small dim")
     return figure
 
 

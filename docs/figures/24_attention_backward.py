@@ -13,25 +13,25 @@ def graph():
     figure = Figure(
         "Forward, on the left and downwards: scores, softmax, dropout, values. Backward, on the right and upwards: the same steps "
         "in reverse. Each gradient has the shape of what it belongs to",
-        424,
+        440,
     )
     left, right, width, tall, step = 12, 198, 150, 26, 66
     figure.text(left + width / 2, 20, "forward", "blue strong", "middle")
     figure.text(right + width / 2, 20, "backward", "orange strong", "middle")
     rows = [
-        ("Q L x D, K S x D", "d_Q L x D, d_K S x D"),
-        ("scores L x S", "d_scores L x S"),
-        ("weights L x S", "d_weights L x S"),
-        ("mixing L x S", "d_mixing L x S"),
-        ("context L x Dv", "d_context L x Dv"),
-        ("V S x Dv", "d_V S x Dv"),
+        ("Q (L x D), K (S x D)", "d_Q, d_K: as Q, K"),
+        ("scores (L x S)", "d_scores (L x S)"),
+        ("weights (L x S)", "d_weights (L x S)"),
+        ("mixing (L x S)", "d_mixing (L x S)"),
+        ("context (L x Dv)", "d_context (L x Dv)"),
+        ("V (S x Dv)", "d_V (S x Dv)"),
     ]
     steps = [
         ("Q Kᵀ / √D, mask", "d_scores K: d_Q"),
         ("softmax of each row", "− row sum, ∘ weights"),
         ("dropout", "dropout, same mask"),
         ("times V", "times Vᵀ"),
-        ("", "mixingᵀ times it"),
+        ("", "mixingᵀ d_context"),
     ]
     tops = [32 + step * i for i in range(len(rows))]
     for top, (forward, backward) in zip(tops, rows):
@@ -58,7 +58,8 @@ def graph():
     figure.arrow((left + width, tops[4] + 13), (right, tops[4] + 13), colour="green")
     figure.text(180, tops[4] + 6, "loss", "green small", "middle")
     figure.line((12, 410), (36, 410), colour="purple", dashed=True)
-    figure.text(42, 414, "kept for the way back; also V, dropout's mask", "dim small")
+    figure.text(42, 414, "kept for the way back. Also kept, not drawn:", "dim small")
+    figure.text(42, 430, "V for d_mixing; dropout's mask, for mixing", "dim small")
     return figure
 
 

@@ -1028,7 +1028,7 @@ TEST(Generate, EndsWhereOnTokenReturnsFalse) {
       reported.push_back(token);
       return reported.size() < count;
     });
-    const Tokens wanted(greedy.begin(), greedy.begin() + count);
+    const Tokens wanted(greedy.begin(), greedy.begin() + static_cast<std::ptrdiff_t>(count));
     EXPECT_THAT(text_row(tokens, 7), IsNear(text_row(wanted, 7), text_axes))
         << note("on_token returned false for token number " + std::to_string(count) + ", which still counts");
     EXPECT_THAT(text_row(reported, 7), IsNear(text_row(wanted, 7), text_axes)) << note("what on_token was given");

@@ -39,6 +39,16 @@ TEST(CharacterStream, WritesAsciiWhereThatIsAllThereIs) {
   EXPECT_EQ(stream.take("\xE5\x96\x9C ok"), "? ok");
 }
 
+TEST(BytesOf, ATokenThatTheVocabularyLacksAreNone) {
+  TokenizerData data;
+  data.tokens = {"a", "", "Ġb"};
+  data.specials = {{"<end>", 3}};
+  const ByteLevelBPE tokenizer(data);
+  EXPECT_EQ(bytes_of(tokenizer, 2), " b");
+  EXPECT_EQ(bytes_of(tokenizer, 3), "<end>");
+  for (const arma::uword id : {1U, 4U, 1000U}) EXPECT_EQ(bytes_of(tokenizer, id), "") << id;
+}
+
 LanguageModelConfig small_config(Architecture architecture) {
   LanguageModelConfig config;
   config.architecture = architecture;
