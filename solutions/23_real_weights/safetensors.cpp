@@ -88,14 +88,15 @@ std::vector<TensorEntry> read_header(std::string_view file) {
 arma::mat read_matrix(std::string_view bytes, const std::string& dtype, arma::uword rows, arma::uword columns) {
   const bool is_known = dtype == "F32" || dtype == "F16" || dtype == "BF16";
   if (!is_known) refuse("dtype", "is " + dtype + ", expected F32, F16 or BF16");
-  const int size = dtype == "F32" ? 4 : 2;
+  const arma::uword size = dtype == "F32" ? 4 : 2;
   if (bytes.size() != rows * columns * size) {
     refuse("bytes", "has size " + std::to_string(bytes.size()) + ", expected " + std::to_string(rows * columns * size));
   }
   arma::mat matrix(rows, columns);
   for (arma::uword i = 0; i < rows; ++i) {
     for (arma::uword j = 0; j < columns; ++j) {  // a row of the file is contiguous
-      const auto bits = static_cast<std::uint32_t>(little_endian(&bytes[(i * columns + j) * size], size));
+      const auto bits =
+          static_cast<std::uint32_t>(little_endian(&bytes[(i * columns + j) * size], static_cast<int>(size)));
       float number = 0;
       std::memcpy(&number, &bits, sizeof number);
       matrix(i, j) = dtype == "F32"   ? number

@@ -103,8 +103,8 @@ std::string joined(const std::vector<std::string>& titles) {
 
 std::optional<std::vector<ModelPart>> model_parts(Course& course) {
   std::vector<ModelPart> parts;
-  std::ifstream names(course.root / "demos/generate/lessons.txt");
-  for (std::string number; std::getline(names, number);) {
+  std::ifstream numbers(course.root / "demos/generate/lessons.txt");
+  for (std::string number; std::getline(numbers, number);) {
     const Lesson lesson = lesson::find_lesson(course.root, number);
     const bool there = fs::exists(lesson.chapter_file());
     if (!there || !edited(lesson)) {
