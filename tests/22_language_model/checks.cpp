@@ -577,7 +577,7 @@ TEST(DecoderBlock, GivesNormEpsilonToTheNormsOfHeads) {
 TEST(DecoderBlock, HasAttentionAsConfigured) {
   LanguageModelConfig config = config_of("qwen3");
   config.attention.rope_speeds = {0.5, 0.25};
-  const DecoderAttentionConfig& kept = DecoderBlock(config).attention.config();
+  const DecoderAttentionConfig kept = DecoderBlock(config).attention.config();
   EXPECT_HOLDS(kept.num_heads == 4 && kept.num_kv_heads == 2 && kept.head_dim == 4 && kept.window == 4 && kept.qk_norm,
                "attention.config() is another than config.attention");
   EXPECT_THAT(as_mat(kept.rope_speeds), IsNear(arma::mat{{0.5, 0.25}}, {"1", "D/2"}))
@@ -587,7 +587,7 @@ TEST(DecoderBlock, HasAttentionAsConfigured) {
   config.attention.head_dim = 4;
   config.attention.window = 2;
   config.attention.bias = false;
-  const DecoderAttentionConfig& gpt2 = DecoderBlock(config).attention.config();
+  const DecoderAttentionConfig gpt2 = DecoderBlock(config).attention.config();
   EXPECT_HOLDS(gpt2.head_dim == 4 && gpt2.window == 2 && !gpt2.bias && gpt2.rope_speeds.n_elem == 2,
                "attention.config() is another than config.attention, with two speeds of 0")
       << note("gpt2 with head_dim = 4, a window of 2 and no bias: all but RoPE's speeds stay as they are");
