@@ -31,6 +31,11 @@ TEST(Meant, IsTheNearestCommandInFront) {
   EXPECT_EQ(meant({"reviw"}, commands), "review");
 }
 
+TEST(Meant, IsNothingWhereTheCommandIsRight) {
+  EXPECT_EQ(meant({"check", "01", "--huh"}, commands), "");
+  EXPECT_EQ(meant({"01", "check"}, commands), "check 01");
+}
+
 TEST(Meant, IsNothingForWordsThatAreFar) {
   EXPECT_EQ(meant({"no-such-command"}, commands), "");
   EXPECT_EQ(meant({"01", "07"}, commands), "");

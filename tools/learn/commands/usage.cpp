@@ -32,6 +32,7 @@ std::string meant(const std::vector<std::string>& words, const std::vector<std::
       at = i;
     }
   }
+  if (nearest == 0 && at == 0) return "";  // it is spelled and placed well: something else was wrong
   for (std::size_t i = 0; i < words.size() && !command.empty(); ++i) {
     if (i != at) command += " " + words[i];
   }

@@ -10,7 +10,7 @@ namespace attn::learn {
 std::size_t edit_distance(const std::string& one, const std::string& other);
 
 /// The command line that was probably meant: its command spelled as it should be, and in front: "check 01" for "01
-/// chek". Empty when none comes near.
+/// chek". Empty when none comes near, or the command is right.
 std::string meant(const std::vector<std::string>& words, const std::vector<std::string>& commands);
 
 }  // namespace attn::learn
