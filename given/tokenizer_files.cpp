@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "json_file.hpp"
@@ -19,14 +20,14 @@ const char* const gpt2_pattern = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?
 
 [[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
 
-const Json& member(const Json& object, const std::string& field, bool expected, const std::string& type) {
-  if (!expected) refuse(field + " is missing, or is not " + type);
+const Json& member(const Json& object, std::string_view field, bool expected, std::string_view type) {
+  if (!expected) refuse(std::string(field) + " is missing, or is not " + std::string(type));
   return object.at(field);
 }
-const Json& object_in(const Json& object, const std::string& field) {
+const Json& object_in(const Json& object, std::string_view field) {
   return member(object, field, object.contains(field) && object[field].is_object(), "an object");
 }
-const Json& list_in(const Json& object, const std::string& field) {
+const Json& list_in(const Json& object, std::string_view field) {
   return member(object, field, object.contains(field) && object[field].is_array(), "a list");
 }
 
