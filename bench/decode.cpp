@@ -12,7 +12,8 @@
 //   macs                                          multiplications and additions for one token in the blocks   -> number
 //   kernels                                       -> their name
 //
-// SHAPE is gpt2 or llama (GPT-2 small, Llama 3.2 1B), NUMBER is F32 or BF16. Token i is (7 i + 1) modulo V.
+// SHAPE is gpt2 or llama (GPT-2 small, Llama 3.2 1B), NUMBER, of weights and cache, is F32 or BF16. Token i is
+// (7 i + 1) modulo V.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -124,7 +125,8 @@ class Peer {
     shape_ = std::make_unique<Shape>(shape);
     file_ = std::make_unique<MappedFile>(path);
     team_ = std::make_unique<fast::Team>(threads);
-    decoder_ = std::make_unique<fast::Decoder>(shape.config(), shape.tensors(file_->data), capacity, threads);
+    decoder_ = std::make_unique<fast::Decoder>(shape.config(), shape.tensors(file_->data), capacity, threads,
+                                               *fast::usable_kernels().front(), shape.number());
   }
 
   double fill(size_t L) {

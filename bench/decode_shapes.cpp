@@ -140,7 +140,8 @@ size_t Shape::bytes_of_a_token() const {
 
 size_t Shape::bytes_of_cache(size_t L) const {
   const DecoderAttentionConfig& attention = config_.attention;
-  return 2 * config_.num_layers * attention.num_kv_heads * attention.head_dim * L * sizeof(float);
+  return 2 * config_.num_layers * attention.num_kv_heads * attention.head_dim * L *
+         (number_ == fast::Number::float32 ? 4 : 2);
 }
 
 size_t Shape::macs() const {

@@ -19,6 +19,7 @@ class Shape {
   Shape(const std::string& name, const std::string& number);
 
   const LanguageModelConfig& config() const { return config_; }
+  fast::Number number() const { return number_; }
 
   /// The whole file, with random weights: uniform, from a simple generator, as there may be a billion.
   void write(std::ostream& file) const;
@@ -29,7 +30,7 @@ class Shape {
   std::size_t header_bytes() const { return 8 + header_.size(); }
   std::size_t bytes() const { return bytes_; }      ///< of all weights
   std::size_t bytes_of_a_token() const;             ///< of the weights that one token needs
-  std::size_t bytes_of_cache(std::size_t L) const;  ///< keys and values of L tokens
+  std::size_t bytes_of_cache(std::size_t L) const;  ///< keys and values of L tokens, of the weights' type
   std::size_t macs() const;                         ///< of the matrices in the blocks, for one token
 
  private:

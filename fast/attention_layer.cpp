@@ -74,8 +74,9 @@ AttentionLayer::AttentionLayer(const Linear& qkv_proj, const Linear& output_proj
       R_(kernels.rows),
       memory_for_heads_(memory_for_heads),
       qkv_(qkv_proj, D_, kernels, E_, log2e / std::sqrt(static_cast<float>(D_))),
-      output_(output_proj, D_, kernels) {
-  for (int t = 0; t < max_threads(); ++t) query_groups_.emplace_back(kernels, D_);
+      output_(output_proj, D_, kernels),
+      team_(static_cast<size_t>(max_threads())) {
+  for (size_t t = 0; t < team_.size(); ++t) query_groups_.emplace_back(kernels, D_);
 }
 
 void AttentionLayer::reserve() {
@@ -95,26 +96,21 @@ arma::fcube AttentionLayer::forward(const arma::fcube& X, bool causal) {
   heads_together_ = std::clamp<size_t>(memory_for_heads_ / (2 * panels_ * R_ * D_ * sizeof(float)), 1, H_);
   reserve();
   arma::fcube output(L_, E_, B_);
-#pragma omp parallel num_threads(static_cast <int>(query_groups_.size()))
-  {
+  team_.run([&](size_t thread) {
     for (Range heads = {0, heads_together_}; heads.first < H_; heads.first += heads_together_) {
       heads.count = std::min(heads_together_, H_ - heads.first);
       for (Range chunk = {0, panels_per_chunk}; chunk.first < panels_; chunk.first += panels_per_chunk) {
         chunk.count = std::min(panels_per_chunk, panels_ - chunk.first);
-#pragma omp for
-        for (size_t p = 0; p < chunk.count; ++p) pack(X, chunk.first + p, p);
+        team_.share_out(chunk.count, [&](size_t p) { pack(X, chunk.first + p, p); });
         const ProjectionTasks projections = {chunk.count, 3, heads.count};
-#pragma omp for schedule(dynamic)
-        for (size_t i = 0; i < projections.size(); ++i) project(heads, chunk, projections.at(i));
+        team_.share_out(projections.size(), [&](size_t i) { project(heads, chunk, projections.at(i)); });
       }
-      const AttentionTasks attentions = {B_ * heads.count, per_sequence_};
-#pragma omp for schedule(dynamic)
-      for (size_t i = 0; i < attentions.size(); ++i) attend(heads, attentions.at(i), causal);
+      const AttentionTasks tasks = {B_ * heads.count, per_sequence_};
+      team_.share_out(tasks.size(), [&](size_t i) { attend(heads, tasks.at(i), causal, query_groups_[thread]); });
     }
     const ProjectionTasks projections = {panels_, 1, H_};
-#pragma omp for schedule(dynamic)
-    for (size_t i = 0; i < projections.size(); ++i) project_output(projections.at(i), output);
-  }
+    team_.share_out(projections.size(), [&](size_t i) { project_output(projections.at(i), output); });
+  });
   return output;
 }
 
@@ -145,13 +141,12 @@ void AttentionLayer::project(Range heads, Range chunk, const ProjectionTask& tas
 }
 
 /// The task's slice counts the heads of `heads`, sequence after sequence.
-void AttentionLayer::attend(Range heads, const AttentionTask& task, bool causal) {
+void AttentionLayer::attend(Range heads, const AttentionTask& task, bool causal, QueryGroup& own) {
   const size_t b = task.slice / heads.count, h = task.slice % heads.count;
   const size_t stride = heads.count * D_ * R_, keys = b * per_sequence_ * stride + h * D_ * R_;
   const Head head = {{keys_.data() + keys, stride}, {values_.data() + keys, stride}, L_, L_, D_, D_, L_, causal};
   const size_t query_panel = b * per_sequence_ + task.panels.first;
   const Panels queries = {queries_.data() + (query_panel * E_ + (heads.first + h) * D_) * R_, E_ * R_};
-  QueryGroup& own = query_groups_[static_cast<size_t>(this_thread())];
   own.attend(head, queries, task.panels.count, task.panels.first * R_, queries, nullptr);
 }
 

@@ -8,6 +8,7 @@
 #include "panels.hpp"
 #include "query_group.hpp"
 #include "tasks.hpp"
+#include "team.hpp"
 #include "usable_kernels.hpp"
 
 namespace attn::fast {
@@ -45,7 +46,8 @@ class PackedLinear {
 /// attention, the output projection. In eval mode: without dropout.
 ///
 /// Besides input and output it keeps its packed weights and some working memory, from one forward to the next: the size
-/// of X for the queries, keys and values of as many heads as fit into 16 MiB (of one head at least), and a few MiB.
+/// of X for the queries, keys and values of as many heads as fit into 16 MiB (of one head at least), and a few MiB; and
+/// its threads, as many as OpenMP had when it was made.
 class AttentionLayer {
  public:
   /// @param qkv_proj    E -> 3E, as in FusedMultiHeadAttention, with or without a bias
@@ -74,12 +76,13 @@ class AttentionLayer {
   void reserve();
   void pack(const arma::fcube& X, std::size_t panel, std::size_t slot);
   void project(Range heads, Range chunk, const ProjectionTask& task);
-  void attend(Range heads, const AttentionTask& task, bool causal);
+  void attend(Range heads, const AttentionTask& task, bool causal, QueryGroup& own);
   void project_output(const ProjectionTask& task, arma::fcube& output) const;
 
   std::size_t E_, H_, D_, R_, memory_for_heads_;
   PackedLinear qkv_, output_;
-  std::vector<QueryGroup> query_groups_;  // one for each thread: as many as there were when the layer was made
+  Team team_;
+  std::vector<QueryGroup> query_groups_;  // one for each thread
 
   // The forward that runs, or ran last. Panels are numbered through all sequences.
   std::size_t L_ = 0, B_ = 0, per_sequence_ = 0, panels_ = 0, heads_together_ = 0;

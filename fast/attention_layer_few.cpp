@@ -27,19 +27,15 @@ arma::fcube AttentionLayer::forward_few(const arma::fcube& X, bool causal) {
     }
   }
   arma::fmat result(E_, rows);
-#pragma omp parallel num_threads(static_cast <int>(query_groups_.size()))
-  {
-#pragma omp for
-    for (size_t band = 0; band < 3 * H_; ++band) {
+  team_.run([&](size_t) {
+    team_.share_out(3 * H_, [&](size_t band) {
       qkv_.project_few(band, {inputs_.data(), E_}, rows, {queries_.data(), 3 * E_});
-    }
-#pragma omp for
-    for (size_t slice = 0; slice < B_ * H_; ++slice) attend_few(slice / H_, slice % H_, causal);
-#pragma omp for
-    for (size_t band = 0; band < H_; ++band) {
+    });
+    team_.share_out(B_ * H_, [&](size_t slice) { attend_few(slice / H_, slice % H_, causal); });
+    team_.share_out(H_, [&](size_t band) {
       output_.project_few(band, {queries_.data(), 3 * E_}, rows, {result.memptr(), E_});
-    }
-  }
+    });
+  });
   arma::fcube output(L_, E_, B_);
   for (size_t b = 0; b < B_; ++b) output.slice(b) = result.cols(b * L_, (b + 1) * L_ - 1).t();
   return output;

@@ -63,7 +63,7 @@ std::vector<double> speeds_of(const LanguageModelConfig& config) {
 size_t usual_threads() { return static_cast<size_t>(max_threads()); }
 
 Decoder::Decoder(const LanguageModelConfig& config, const Tensors& tensors, size_t capacity, size_t threads,
-                 const Kernels& kernels)
+                 const Kernels& kernels, Number cached)
     : config_(checked(config, capacity, threads)),
       weights_(config_, tensors),
       kernels_(kernels),
@@ -76,14 +76,14 @@ Decoder::Decoder(const LanguageModelConfig& config, const Tensors& tensors, size
       W_((H_ + 2 * G_) * D_),
       capacity_(capacity),
       speeds_(speeds_of(config_)),
-      cache_(config_.num_layers, G_, D_, capacity, R_),
+      cache_(config_.num_layers, G_, D_, capacity, R_, cached),
       team_(threads) {
   const size_t of_attention = heads_together * (divided_up(capacity, R_) * R_ + max_rows / 2 * D_);
   const size_t of_weights = tiles_together * kernels.tile_columns * inputs_together;
   for (size_t t = 0; t < threads; ++t) {
     own_.push_back({{}, {}, QueryGroup(kernels, D_), std::vector<float>(D_)});
     own_.back().normalized.reserve(tokens_per_step * E_);
-    own_.back().scratch.reserve(std::max(of_attention, of_weights));
+    own_.back().scratch.reserve(std::max({of_attention, of_weights, 2 * cache_.copied(capacity)}));
   }
 }
 

@@ -29,16 +29,19 @@ std::size_t usual_threads();
 /// Lesson 22's LanguageModel for one sequence, in float32. Weights are float32 or bfloat16, and are read where they
 /// are: once for up to 16 new tokens.
 ///
-/// Besides the weights it takes the cache (capacity · N · 2 · G · D floats) and some working memory.
+/// Besides the weights it takes the cache (capacity · N · 2 · G · D numbers) and some working memory.
 class Decoder {
  public:
   /// @param config   without window, soft_cap and interleaved pairs
   /// @param tensors  float32 or bfloat16; what they point to has to live as long as the decoder
   /// @param capacity the most tokens that it will take
   /// @param threads  at least 1
+  /// @param cached   how keys and values are kept. With bfloat16 each of their numbers is rounded, by 2^-9 of itself at
+  ///                 most, as in a PyTorch model in bfloat16
   /// @throws std::invalid_argument naming the field of config, the tensor, capacity or threads, and what was expected.
   Decoder(const LanguageModelConfig& config, const Tensors& tensors, std::size_t capacity,
-          std::size_t threads = usual_threads(), const Kernels& kernels = *usable_kernels().front());
+          std::size_t threads = usual_threads(), const Kernels& kernels = *usable_kernels().front(),
+          Number cached = Number::float32);
 
   /// Takes any number of new tokens: a prompt, a part of it, the next token.
   ///

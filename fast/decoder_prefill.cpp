@@ -127,7 +127,7 @@ void Decoder::attend_panels(size_t layer, size_t kv_head, size_t L, Own& own) {
   const LayerWeights& weights = weights_.layers[layer];
   const size_t heads = H_ / G_;
   const float scale = log2e / std::sqrt(static_cast<float>(D_));
-  float *keys = cache_.keys(layer, kv_head), *values = cache_.values(layer, kv_head);
+  char *keys = cache_.keys(layer, kv_head), *values = cache_.values(layer, kv_head);
   std::vector<float>& head = own.head;
   for (size_t l = 0; l < L; ++l) {
     float* token = qkv_.data() + l / R_ * W_ * R_ + l % R_;
@@ -145,7 +145,10 @@ void Decoder::attend_panels(size_t layer, size_t kv_head, size_t L, Own& own) {
     }
   }
   const size_t S = length_ + L;
-  const Head cached = {{keys, cache_.panel()}, {values, cache_.panel()}, L, S, D_, D_, S, true};
+  float* copy = own.scratch.data();
+  const ConstPanels key_panels = cache_.panels(keys, S, kernels_, copy);
+  const ConstPanels value_panels = cache_.panels(values, S, kernels_, copy + cache_.copied(S));
+  const Head cached = {key_panels, value_panels, L, S, D_, D_, S, true};
   for (size_t h = kv_head * heads; h < (kv_head + 1) * heads; ++h) {
     for (size_t p = 0; p < divided_up(L, R_); p += panels_per_group) {
       const Panels queries = {qkv_.data() + (p * W_ + h * D_) * R_, W_ * R_};

@@ -117,7 +117,7 @@ void Decoder::attend_rows(size_t layer, size_t kv_head, size_t L, Own& own) {
   const LayerWeights& weights = weights_.layers[layer];
   const size_t heads = H_ / G_;
   const float scale = log2e / std::sqrt(static_cast<float>(D_));
-  float *keys = cache_.keys(layer, kv_head), *values = cache_.values(layer, kv_head);
+  char *keys = cache_.keys(layer, kv_head), *values = cache_.values(layer, kv_head);
   for (size_t l = 0; l < L; ++l) {
     float* queries = qkv_.data() + l * W_ + kv_head * heads * D_;
     float* key = qkv_.data() + l * W_ + (H_ + kv_head) * D_;
@@ -126,7 +126,8 @@ void Decoder::attend_rows(size_t layer, size_t kv_head, size_t L, Own& own) {
     cache_.put(values, length_ + l, key + G_ * D_, 1);
     for (size_t h = 0; h < heads; ++h) turn(weights.query_norm, l, queries + h * D_);
     for (size_t i = 0; i < heads * D_; ++i) queries[i] *= scale;
-    kernels_.stream.attend(queries, heads, D_, {keys, values, length_ + l + 1}, own.scratch.data(), queries);
+    const CachedHead cached = cache_.at(layer, kv_head, length_ + l + 1);
+    kernels_.stream.attend(queries, heads, D_, cached, own.scratch.data(), queries);
   }
 }
 

@@ -9,7 +9,7 @@
 /// new token, and is row-major; a product's sums are kept in registers. Nothing here allocates or throws.
 namespace attn::fast {
 
-/// How a weight is stored.
+/// How a weight, or a number of the cache, is stored.
 enum class Number {
   float32,
   bfloat16  ///< the upper half of a float32
@@ -35,7 +35,8 @@ struct Rows {
 
 /// The keys and values of one key/value head: panels of head_dim columns, one after the other.
 struct CachedHead {
-  const float *keys = nullptr, *values = nullptr;
+  const void *keys = nullptr, *values = nullptr;
+  Number type = Number::float32;
   std::size_t length = 0;  ///< S, tokens. Those after them in the last panel are finite
 };
 
@@ -72,6 +73,9 @@ struct StreamKernels {
   /// @param result  (heads x head_dim)
   void (*attend)(const float* queries, std::size_t heads, std::size_t head_dim, CachedHead cached, float* scratch,
                  float* result);
+
+  /// Copies numbers of bfloat16 as float32.
+  void (*widen)(const void* numbers, std::size_t count, float* to);
 
   /// Copies a tile of W as float32, in the order in which multiply_panel() reads it: (inputs x count), row-major.
   /// @param weights the first of `inputs` numbers of the first of `count` outputs

@@ -3,8 +3,8 @@ namespace {
 
 /// The scores of N query heads with the keys of P panels, which are `apart` panels from each other. In `scores` a row
 /// of `panels` · R numbers belongs to each head.
-template <int N, int P>
-inline __attribute__((always_inline)) void score_panels(const float* queries, size_t head_dim, const float* keys,
+template <int N, int P, class Cached>
+inline __attribute__((always_inline)) void score_panels(const float* queries, size_t head_dim, const Cached* keys,
                                                         size_t apart, size_t panels, float* scores) {
   Tile<N> sums[P];
   for (int p = 0; p < P; ++p) sums[p].clear();
@@ -14,8 +14,8 @@ inline __attribute__((always_inline)) void score_panels(const float* queries, si
     for (int h = 0; h < N; ++h) factors[h] = all(queries[static_cast<size_t>(h) * head_dim + d]);
 #pragma GCC unroll 4
     for (int p = 0; p < P; ++p) {
-      const float* column = keys + (static_cast<size_t>(p) * apart * head_dim + d) * R;
-      const Vector low = load(column), high = load(column + lanes);
+      const Cached* column = keys + (static_cast<size_t>(p) * apart * head_dim + d) * R;
+      const Vector low = load_weights(column), high = load_weights(column + lanes);
 #pragma GCC unroll 4
       for (int h = 0; h < N; ++h) {
         sums[p].low[h] += low * factors[h];
@@ -32,8 +32,8 @@ inline __attribute__((always_inline)) void score_panels(const float* queries, si
   }
 }
 
-template <int N>
-inline void score_heads(const float* queries, size_t head_dim, const float* keys, size_t panels, float* scores) {
+template <int N, class Cached>
+inline void score_heads(const float* queries, size_t head_dim, const Cached* keys, size_t panels, float* scores) {
   constexpr int P = N == 1 ? streams : 2;
   const size_t apart = panels / P;
   for (size_t p = 0; p < apart; ++p) {
@@ -62,8 +62,8 @@ inline float exponentials_of_row(float* scores, size_t length, size_t panels) {
 
 /// Adds values times weights for N heads and P panels, which are `apart` panels from each other. A sum is kept for each
 /// lane.
-template <int N, int P>
-inline __attribute__((always_inline)) void mix_panels(const float* weights, size_t head_dim, const float* values,
+template <int N, int P, class Cached>
+inline __attribute__((always_inline)) void mix_panels(const float* weights, size_t head_dim, const Cached* values,
                                                       size_t apart, size_t panels, float* sums) {
   Tile<N> factors[P];
   for (int p = 0; p < P; ++p) {
@@ -78,8 +78,8 @@ inline __attribute__((always_inline)) void mix_panels(const float* weights, size
     for (int h = 0; h < N; ++h) together[h] = load(sums + (static_cast<size_t>(h) * head_dim + d) * lanes);
 #pragma GCC unroll 4
     for (int p = 0; p < P; ++p) {
-      const float* column = values + (static_cast<size_t>(p) * apart * head_dim + d) * R;
-      const Vector low = load(column), high = load(column + lanes);
+      const Cached* column = values + (static_cast<size_t>(p) * apart * head_dim + d) * R;
+      const Vector low = load_weights(column), high = load_weights(column + lanes);
 #pragma GCC unroll 4
       for (int h = 0; h < N; ++h) together[h] += low * factors[p].low[h] + high * factors[p].high[h];
     }
@@ -87,8 +87,8 @@ inline __attribute__((always_inline)) void mix_panels(const float* weights, size
   }
 }
 
-template <int N>
-inline void mix_heads(const float* weights, size_t head_dim, const float* values, size_t panels, float* sums) {
+template <int N, class Cached>
+inline void mix_heads(const float* weights, size_t head_dim, const Cached* values, size_t panels, float* sums) {
   constexpr int P = N == 1 ? streams : 2;
   const size_t apart = panels / P;
   for (size_t i = 0; i < N * head_dim; ++i) store(sums + i * lanes, Vector{});
@@ -100,30 +100,47 @@ inline void mix_heads(const float* weights, size_t head_dim, const float* values
   }
 }
 
-template <int N>
+template <int N, class Cached>
 inline void attend_heads(const float* queries, size_t head_dim, CachedHead cached, float* scratch, float* result) {
   const size_t panels = (cached.length + R - 1) / R;
   float* scores = scratch;
   float* sums = scratch + N * panels * R;
-  score_heads<N>(queries, head_dim, cached.keys, panels, scores);
+  score_heads<N>(queries, head_dim, static_cast<const Cached*>(cached.keys), panels, scores);
   float factors[N];
   for (int h = 0; h < N; ++h) {
     factors[h] = 1 / exponentials_of_row(scores + static_cast<size_t>(h) * panels * R, cached.length, panels);
   }
-  mix_heads<N>(scores, head_dim, cached.values, panels, sums);
+  mix_heads<N>(scores, head_dim, static_cast<const Cached*>(cached.values), panels, sums);
   for (size_t i = 0; i < N * head_dim; ++i) result[i] = total(load(sums + i * lanes)) * factors[i / head_dim];
 }
 
-void attend(const float* queries, size_t heads, size_t head_dim, CachedHead cached, float* scratch, float* result) {
+template <class Cached>
+inline void attend_all(const float* queries, size_t heads, size_t head_dim, CachedHead cached, float* scratch,
+                       float* result) {
   static_assert(attn::fast::heads_together == 4, "");
   for (; heads >= 4; heads -= 4) {
-    attend_heads<4>(queries, head_dim, cached, scratch, result);
+    attend_heads<4, Cached>(queries, head_dim, cached, scratch, result);
     queries += 4 * head_dim;
     result += 4 * head_dim;
   }
-  if (heads == 3) attend_heads<3>(queries, head_dim, cached, scratch, result);
-  if (heads == 2) attend_heads<2>(queries, head_dim, cached, scratch, result);
-  if (heads == 1) attend_heads<1>(queries, head_dim, cached, scratch, result);
+  if (heads == 3) attend_heads<3, Cached>(queries, head_dim, cached, scratch, result);
+  if (heads == 2) attend_heads<2, Cached>(queries, head_dim, cached, scratch, result);
+  if (heads == 1) attend_heads<1, Cached>(queries, head_dim, cached, scratch, result);
+}
+
+void attend(const float* queries, size_t heads, size_t head_dim, CachedHead cached, float* scratch, float* result) {
+  if (cached.type == Number::float32) {
+    attend_all<float>(queries, heads, head_dim, cached, scratch, result);
+  } else {
+    attend_all<Brain>(queries, heads, head_dim, cached, scratch, result);
+  }
+}
+
+void widen(const void* numbers, size_t count, float* to) {
+  const auto* from = static_cast<const Brain*>(numbers);
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) *reinterpret_cast<Anywhere*>(to + i) = load_weights(from + i);
+  for (; i < count; ++i) to[i] = load_weight(from + i);
 }
 
 /// x / (1 + e^-z)
@@ -201,6 +218,6 @@ void normalize(const float* x, size_t count, const float* weight, const float* b
 }
 
 constexpr attn::fast::StreamKernels stream_kernels = {
-    multiply_rows, multiply_columns, multiply_tile, attend, pack, multiply_panel, gate, gelu, normalize};
+    multiply_rows, multiply_columns, multiply_tile, attend, widen, pack, multiply_panel, gate, gelu, normalize};
 
 }  // namespace

@@ -53,6 +53,7 @@ void Team::wait_for_all() {
   const std::size_t meeting = meetings_.load(std::memory_order_acquire);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size()) {
     arrived_.store(0, std::memory_order_relaxed);
+    next_.store(0, std::memory_order_relaxed);
     meetings_.store(meeting + 1, std::memory_order_release);
     return;
   }

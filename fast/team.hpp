@@ -29,12 +29,21 @@ class Team {
   /// Called within work by all threads: returns when all have called it, with all that they wrote.
   void wait_for_all();
 
+  /// Called within work by all threads: task(i) for i = 0 to count - 1, each by the first thread that is free. Returns
+  /// when all are done.
+  template <class Task>
+  void share_out(std::size_t count, Task task) {
+    for (std::size_t i = next_++; i < count; i = next_++) task(i);
+    wait_for_all();
+  }
+
  private:
   void live(std::size_t number);
 
   // Each in a cache line of its own: those who look at one are not disturbed by what is written to another.
   alignas(64) std::atomic<std::size_t> arrived_{0};
   alignas(64) std::atomic<std::size_t> meetings_{0};
+  alignas(64) std::atomic<std::size_t> next_{0};   // task of share_out(); 0 again when all have met
   alignas(64) std::atomic<std::size_t> calls_{0};  // of run(); written under the mutex, so that no sleeper misses it
   std::atomic<bool> ended_{false};
   const std::function<void(std::size_t)>* work_ = nullptr;

@@ -90,7 +90,9 @@ def decode_row(folder, shape, context, arguments, ours, brain, pytorch):
 
 
 def prompt_row(shape, arguments, ours, brain, pytorch):
-    """A prompt from the start: the products of the blocks' matrices count, attention and the head do not."""
+    """A prompt from the start: the products of the blocks' matrices count, attention and the head do not. sgemm has a
+    process of its own: its memory is not the decoder's."""
+    blas = Peer("sgemm", [turns.BUILD / "bench/bench_decode"])
     flops = 2 * float(ours.ask("macs")) * PROMPT
     row = {"model": NAMES[shape]}
     prompts = {peer: Timed(peer, f"fill {PROMPT}") for peer in (ours, brain, *[pytorch] * (pytorch is not None))}
@@ -99,7 +101,7 @@ def prompt_row(shape, arguments, ours, brain, pytorch):
         list(prompts.values()),
         arguments.rounds,
         arguments.seconds,
-        lambda: rates.append(float(ours.ask(f"sgemm {arguments.threads}"))),
+        lambda: rates.append(float(blas.ask(f"sgemm {arguments.threads}"))),
     )
     for peer, number in ((ours, "float32"), (brain, "bfloat16")):
         row[f"prompt of {PROMPT}, {number}, ms"] = spread([s * 1e3 for s in taken[prompts[peer]]], 0)
@@ -112,6 +114,7 @@ def prompt_row(shape, arguments, ours, brain, pytorch):
     for peer, number in ((ours, "float32"), (brain, "bfloat16")):
         besides = peer.memory("RssAnon") - float(peer.ask("cache"))
         row[f"memory besides weights and cache, {number}, MiB"] = f"{besides / MIB:.0f}"
+    blas.close()
     return row
 
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "attn/language_model.hpp"
+#include "decoder_cache.hpp"
 #include "judge/allocation.hpp"
 #include "team.hpp"
 
@@ -331,6 +332,84 @@ TEST(Decoder, ShowsANaNInTheTokensThatSeeItAndForgetsIt) {
   }
 }
 
+TEST(DecoderCache, RoundsToTheNearestBfloat16) {
+  const auto rounded = [](float number) {
+    const std::uint32_t bits = static_cast<std::uint32_t>(to_bfloat16(number)) << 16;
+    float result;
+    std::memcpy(&result, &bits, sizeof(result));
+    return result;
+  };
+  const float step = 1.0f / 128;  // of bfloat16 from 1 to 2
+  EXPECT_EQ(rounded(1 + 0.49f * step), 1.0f);
+  EXPECT_EQ(rounded(1 + 0.51f * step), 1 + step);
+  EXPECT_EQ(rounded(1 + 0.5f * step), 1.0f) << "of two as near the even one";
+  EXPECT_EQ(rounded(1 + 1.5f * step), 1 + 2 * step) << "of two as near the even one";
+  EXPECT_EQ(rounded(-2 + 0.25f * step), -2.0f) << "carries into the exponent";
+  EXPECT_EQ(rounded(0.0f), 0.0f);
+  EXPECT_EQ(rounded(-INFINITY), -INFINITY);
+  EXPECT_TRUE(std::isnan(rounded(NAN)));
+  const std::uint32_t smallest_nan = 0x7f800001;
+  float number;
+  std::memcpy(&number, &smallest_nan, sizeof(number));
+  EXPECT_TRUE(std::isnan(rounded(number))) << "all its bits are in the lower half";
+}
+
+TEST(DecoderCache, AttendsToBfloat16AsToTheSameNumbersInFloat32) {
+  const std::size_t D = 6, S = 75;
+  for (const Kernels* kernels : usable_kernels()) {
+    DecoderCache halves(2, 3, D, S, kernels->rows, Number::bfloat16);
+    DecoderCache floats(2, 3, D, S, kernels->rows, Number::float32);
+    for (std::size_t s = 0; s < S; ++s) {
+      for (const bool keys : {true, false}) {
+        const arma::frowvec numbers(D, arma::fill::randn);
+        arma::frowvec rounded(D);
+        for (std::size_t d = 0; d < D; ++d) {
+          const std::uint32_t bits = static_cast<std::uint32_t>(to_bfloat16(numbers(d))) << 16;
+          std::memcpy(&rounded(d), &bits, sizeof(bits));
+        }
+        halves.put(keys ? halves.keys(1, 2) : halves.values(1, 2), s, numbers.memptr(), 1);
+        floats.put(keys ? floats.keys(1, 2) : floats.values(1, 2), s, rounded.memptr(), 1);
+      }
+    }
+    AlignedFloats scratch, copy;
+    scratch.reserve(heads_together * (S + 2 * max_rows + 16 * D));
+    copy.reserve(halves.copied(S));
+    const arma::fmat queries(D, 7, arma::fill::randn);
+    arma::fmat wanted(D, 7), actual(D, 7);
+    kernels->stream.attend(queries.memptr(), 7, D, floats.at(1, 2, S), scratch.data(), wanted.memptr());
+    kernels->stream.attend(queries.memptr(), 7, D, halves.at(1, 2, S), scratch.data(), actual.memptr());
+    EXPECT_TRUE(arma::approx_equal(wanted, actual, "absdiff", 0)) << kernels->name;
+    EXPECT_FALSE(wanted.has_nan());
+
+    const ConstPanels as_they_are = floats.panels(floats.values(1, 2), S, *kernels, nullptr);
+    const ConstPanels copied = halves.panels(halves.values(1, 2), S, *kernels, copy.data());
+    ASSERT_EQ(copied.stride, as_they_are.stride);
+    EXPECT_TRUE(std::equal(copied.data, copied.data + halves.copied(S), as_they_are.data)) << kernels->name;
+  }
+}
+
+TEST(Decoder, RoundsItsCacheToBfloat16AndNothingElse) {
+  const double rounding = 1.0 / 512;  // at most, of a key or value; a part of each logit comes past attention
+  for (const LanguageModelConfig& config : several()) {
+    LanguageModel model(config);
+    const Stored stored = tensors_of(model, Number::bfloat16);
+    const arma::uvec ids = some_ids(100, config.vocab_size);
+    const arma::mat wanted = wanted_of(model, ids);
+    for (const Kernels* kernels : usable_kernels()) {
+      Decoder at_once(config, stored.tensors, 100, 2, *kernels, Number::bfloat16);
+      Decoder one_by_one(config, stored.tensors, 100, 2, *kernels, Number::bfloat16);
+      const arma::fmat logits = at_once.extend(ids, Logits::all);
+      arma::fmat singly(arma::size(logits));
+      for (uword i = 0; i < ids.n_elem; ++i) singly.row(i) = one_by_one.extend(ids.row(i));
+      EXPECT_LT(error_of(wanted, logits), rounding) << kernels->name << ", V = " << config.vocab_size;
+      EXPECT_LT(error_of(wanted, singly), rounding) << kernels->name << ", V = " << config.vocab_size;
+      EXPECT_GT(error_of(wanted, logits), tolerance) << "nothing was rounded";
+      at_once.reset(60);
+      EXPECT_LT(error_of(wanted.rows(60, 99), at_once.extend(ids.tail(40), Logits::all)), rounding) << kernels->name;
+    }
+  }
+}
+
 TEST(Decoder, CopiesNoWeights) {
   const LanguageModelConfig config = llama({40, 1, 1000, 96, 3, 3, 32, true, false, true});
   LanguageModel model(config);
@@ -386,6 +465,24 @@ TEST(Decoder, KeepsItsTokensAfterARejectedCall) {
       ThrowsMessage<std::invalid_argument>(HasSubstr("capacity is 20, expected at least 21")));
   EXPECT_EQ(decoder.length(), 18U);
   EXPECT_LT(error_of(wanted_of(model, ids).rows(18, 19), decoder.extend(ids.tail(2), Logits::all)), tolerance);
+}
+
+TEST(Team, SharesOutTasks) {
+  for (const std::size_t threads : {1U, 2U, 5U}) {
+    Team team(threads);
+    std::vector<int> first(100), second(3), sums(threads);
+    for (int call = 0; call < 50; ++call) {
+      team.run([&](std::size_t t) {
+        team.share_out(first.size(), [&](std::size_t i) { ++first[i]; });
+        for (const int number : first) sums[t] += number;
+        team.share_out(0, [&](std::size_t) { ++sums[0]; });
+        team.share_out(second.size(), [&](std::size_t i) { second[i] += 2; });
+      });
+    }
+    EXPECT_THAT(first, ::testing::Each(50));
+    EXPECT_THAT(second, ::testing::Each(100));
+    EXPECT_THAT(sums, ::testing::Each(100 * 50 * 51 / 2)) << "each thread sees what all have done";
+  }
 }
 
 TEST(Team, WorksInAllThreadsAndMeets) {
