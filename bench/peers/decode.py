@@ -35,13 +35,13 @@ def decoder(number):
 
 
 def fastest_pytorch(path, shape, capacity, threads):
-    """With the setting of its threads that is fastest for one token."""
+    """With the setting of its threads that is fastest for one token after a prompt."""
     best = None
     for setting, environment in turns.blas_settings().items():
         command = ["/usr/bin/python3", turns.HERE / "pytorch_decoder.py"]
         peer = Peer("PyTorch eager", command, environment, setting)
         peer.ask(f"load {path} {shape} F32 {capacity} {threads}")
-        peer.ask("fill 16")
+        peer.ask(f"fill {PROMPT}")
         peer.seconds(1)
         peer.once = peer.seconds(3)
         best, slower = (peer, best) if best is None or peer.once < best.once else (best, peer)
