@@ -1,0 +1,178 @@
+"""Lesson 26: a block in both directions, what LayerNorm removes from a gradient, activations and their derivatives."""
+
+from math import erf, exp, pi, sqrt
+
+from course import golden
+from svg import Figure, number
+
+LESSON = "26_block_backward"
+
+
+def plus(figure, x, y, colour):
+    """Where two terms are added."""
+    figure.parts.append(
+        f'<circle cx="{number(x)}" cy="{number(y)}" r="8" class="card {colour}-line" stroke-width="1.5"/>'
+    )
+    figure.text(x, y + 4, "+", f"{colour} strong", "middle")
+
+
+WIDTH, TALL = 112, 26
+FORWARD, BACKWARD = 26, 212  # x of the two streams
+
+
+def forward_branch(figure, top, boxes):
+    """Leaves the stream at `top`, goes down through two boxes, and is added where this returns."""
+    middle = FORWARD + 24 + WIDTH / 2
+    figure.line((FORWARD, top), (middle, top), colour="blue")
+    for i, label in enumerate(boxes):
+        y = top + 12 + 40 * i
+        figure.arrow((middle, y - (12 if i == 0 else 14)), (middle, y), colour="blue")
+        figure.box(FORWARD + 24, y, WIDTH, TALL, label, "small", "blue")
+    end = top + 92
+    figure.arrow((middle, end - 14), (middle, end), (FORWARD + 9, end), colour="blue")
+    plus(figure, FORWARD, end, "blue")
+    return end
+
+
+def backward_branch(figure, top, boxes):
+    """The same upwards: the gradient is copied at the bottom, and added at `top`."""
+    middle, end = BACKWARD + 24 + WIDTH / 2, top + 92
+    figure.line((BACKWARD, end), (middle, end), colour="orange")
+    figure.arrow((middle, end), (middle, end - 14), colour="orange")
+    for i, label in enumerate(boxes):
+        y = top + 12 + 40 * i
+        figure.box(BACKWARD + 24, y, WIDTH, TALL, label, "small", "orange")
+    figure.arrow((middle, top + 52), (middle, top + 38), colour="orange")
+    figure.arrow((middle, top + 12), (middle, top), (BACKWARD + 9, top), colour="orange")
+    plus(figure, BACKWARD, top, "orange")
+
+
+def graph():
+    figure = Figure(
+        "Forward, on the left and downwards: two branches, each added to the stream. Backward, on the right and upwards: each sum "
+        "copies its gradient, one copy goes past the branch and one through it, and where the branch began the two are added",
+        388,
+    )
+    figure.text(FORWARD - 14, 20, "forward", "blue strong")
+    figure.text(BACKWARD - 14, 20, "backward", "orange strong")
+    first, second = 66, 206
+    middle, bottom = first + 92, second + 92
+    forward_branch(figure, first, ("norm", "attention"))
+    forward_branch(figure, second, ("norm", "feed-forward"))
+    backward_branch(figure, first, ("norm, back", "attention, back"))
+    backward_branch(figure, second, ("norm, back", "feed-forward, back"))
+    for x, colour, names in (
+        (FORWARD, "blue", ("X", "h", "output")),
+        (BACKWARD, "orange", ("d_X", "d_h", "d_output")),
+    ):
+        for name, y in zip(names, (46, 184, 334)):
+            figure.text(x + 8, y, name, "small strong mono")
+        down = x == FORWARD
+        ends = ((48, middle - 8), (middle + 8, bottom - 8), (bottom + 8, 330))
+        if not down:
+            ends = ((38, first - 8), (first + 8, second - 8), (second + 8, 340))
+        for upper, lower in ends:
+            points = ((x, upper), (x, lower))
+            figure.line(*points, colour=colour, width=2.2)
+        tip = ((x, 322), (x, 340)) if down else ((x, 44), (x, 30))
+        figure.arrow(*tip, colour=colour)
+    # what is kept goes across
+    left, right = FORWARD + 24 + WIDTH, BACKWARD + 24
+    for top in (first, second):
+        for y in (top + 25, top + 65):
+            figure.arrow((left, y), (right, y), colour="purple", dashed=True)
+    figure.line((12, 366), (36, 366), colour="purple", dashed=True)
+    figure.text(42, 370, "kept: what went into each layer", "dim small")
+    return figure
+
+
+def signed_bars(figure, x, base, values, scale, colour):
+    """Bars up and down from the line y = base, with their values."""
+    width, gap, below = 13, 4, False
+    for j, value in enumerate(values):
+        left, height = x + j * (width + gap), abs(value) * scale
+        figure.rect(left, base - height if value > 0 else base, width, height, colour, 0.75, None, 0)
+        below = value < 0 and not below  # so that neighbours do not touch
+        y = base + height + 12 if below else base - max(value, 0) * scale - 4
+        figure.text(left + width / 2, y, ("−" if value < 0 else "") + f"{abs(value):g}", "small", "middle")
+    figure.line((x - 3, base), (x + 4 * width + 3 * gap + 3, base), colour="dim")
+
+
+def projection():
+    figure = Figure(
+        "What LayerNorm's backward pass takes out of a gradient: its mean, and its part along the normalized row", 178
+    )
+    X = golden(LESSON, "layer_norm_by_hand", "X")[0, 0]
+    g = (golden(LESSON, "layer_norm_by_hand", "d_output")[0, 0] * golden(LESSON, "layer_norm_by_hand", "weight")).round(
+        9
+    )
+    x_hat = (X - X.mean()) / X.std()
+    mean, along = g.mean(), (g * x_hat).mean()
+    rest = (g - mean - along * x_hat).round(9)
+    panels = (
+        (g, "g", "purple"),
+        ([mean] * 4, "mean", "dim"),
+        ((along * x_hat).round(9), "along x̂", "green"),
+        (rest, "what is left", "orange"),
+    )
+    for k, (values, label, colour) in enumerate(panels):
+        x = 14 + 86 * k
+        signed_bars(figure, x, 110, values, 11, colour)
+        figure.text(x + 32, 22, label, f"{colour} small strong", "middle")
+        if k:
+            figure.text(x - 12, 112, "−" if k < 3 else "=", "strong", "middle")
+    figure.text(12, 168, "Divide what is left by the root, 3: d_x", "dim small")
+    return figure
+
+
+def cdf(x):
+    return (1 + erf(x / sqrt(2))) / 2
+
+
+def sigmoid(x):
+    return 1 / (1 + exp(-x))
+
+
+CURVES = (
+    (lambda x: max(0.0, x), lambda x: 1.0 if x > 0 else 0.0, "dim", "relu"),
+    (lambda x: x * cdf(x), lambda x: cdf(x) + x * exp(-x * x / 2) / sqrt(2 * pi), "blue", "gelu"),
+    (lambda x: x * sigmoid(x), lambda x: sigmoid(x) * (1 + x * (1 - sigmoid(x))), "orange", "silu"),
+)
+
+
+def plot(figure, left, which, low, high, marks):
+    """Functions or derivatives from -4 to 4."""
+    width, top, bottom = 152, 40, 176
+
+    def at(x, y):
+        return left + width * (x + 4) / 8, bottom - (bottom - top) * (y - low) / (high - low)
+
+    figure.line(at(-4, 0), at(4, 0), colour="faint")
+    figure.line(at(0, low), at(0, high), colour="faint")
+    for x in (-4, -2, 2, 4):
+        figure.text(at(x, 0)[0], bottom + 14, str(x), "dim small", "middle")
+    for y in marks:
+        figure.line(at(-0.1, y), at(0.1, y), colour="faint")
+        figure.text(at(-0.3, y)[0], at(0, y)[1] + 4, f"{y:g}", "dim small", "end")
+    for functions in CURVES:
+        function, colour = functions[which], functions[2]
+        points = [at(k / 20, function(k / 20)) for k in range(-80, 81) if function(k / 20) <= high]
+        figure.line(*points, colour=colour, width=1.8, dashed=colour == "dim")
+
+
+def curves():
+    figure = Figure(
+        "relu, gelu and silu, and their derivatives: those of gelu and silu go below 0, through 1/2 at 0, and above 1",
+        206,
+    )
+    figure.text(12, 20, "function", "small strong")
+    figure.text(188, 20, "derivative", "small strong")
+    plot(figure, 14, 0, -0.4, 2.2, (1, 2))
+    plot(figure, 190, 1, -0.2, 1.2, (0.5, 1))
+    for k, (_, _, colour, name) in enumerate(CURVES):
+        figure.text(22, 54 + 16 * k, name, f"{colour} small strong")
+    return figure
+
+
+def figures():
+    return {"graph": graph(), "projection": projection(), "curves": curves()}

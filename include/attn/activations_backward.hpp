@@ -1,0 +1,39 @@
+#pragma once
+
+#include <armadillo>
+#include <stdexcept>
+#include <string>
+
+#include "attn/activations.hpp"
+
+namespace attn {
+
+// Backward passes of lesson 20's activations: d_y times the derivative at x, number by number. Right for numbers as
+// large as 1e4: gelu_backward(-1e4, 1) is 0, not NaN. d_x has the shape of x. All throw std::invalid_argument naming
+// x or d_y, its shape and what was expected.
+
+/// d_y where x > 0, else 0; at 0 the derivative is taken as 0, as PyTorch takes it.
+arma::cube relu_backward(const arma::cube& x, const arma::cube& d_y);
+
+/// d_y (Φ(x) + x φ(x)), where φ(x) = exp(-x² / 2) / √(2π), the density, is the derivative of Φ.
+arma::cube gelu_backward(const arma::cube& x, const arma::cube& d_y);
+
+/// d_y ((1 + t) / 2 + x / 2 · (1 - t²) · √(2/π) (1 + 3 · 0.044715 x²)), where t = tanh(√(2/π) (x + 0.044715 x³)).
+arma::cube gelu_tanh_backward(const arma::cube& x, const arma::cube& d_y);
+
+/// d_y σ(x) (1 + x (1 - σ(x))).
+arma::cube silu_backward(const arma::cube& x, const arma::cube& d_y);
+
+/// The backward pass of the function that an Activation names.
+inline arma::cube activate_backward(Activation activation, const arma::cube& x, const arma::cube& d_y) {
+  switch (activation) {
+    case Activation::relu: return relu_backward(x, d_y);
+    case Activation::gelu: return gelu_backward(x, d_y);
+    case Activation::gelu_tanh: return gelu_tanh_backward(x, d_y);
+    case Activation::silu: return silu_backward(x, d_y);
+  }
+  throw std::invalid_argument("activation is " + std::to_string(static_cast<int>(activation)) +
+                              ", expected relu, gelu, gelu_tanh or silu");
+}
+
+}  // namespace attn
