@@ -32,7 +32,7 @@ struct AdamWState {
 ///
 /// @param parameters what is changed
 /// @param gradients  of the same parameters in the same order; `decayed` is not read here
-/// @param state      an empty one becomes zeros of the right sizes first
+/// @param state      one whose m and v are empty becomes zeros of the right sizes first
 /// @throws std::invalid_argument naming gradients or state, as require_like does, when they do not fit the parameters. No
 ///         number is changed then. The constants are not checked.
 void adamw_step(const std::vector<ParameterView>& parameters, const std::vector<ParameterView>& gradients,

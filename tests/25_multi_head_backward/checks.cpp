@@ -521,7 +521,7 @@ TEST(SumOverGroups, EqualsTheDifferences) {
 }
 
 TEST(SumOverGroups, EqualsTheDefinitionForOtherSizes) {
-  for (const uword group_size : {1, 2, 4, 8}) {
+  for (const uword group_size : {uword(1), uword(2), uword(4), uword(8)}) {
     const arma::cube d_heads = normal(3, 5, 8);
     EXPECT_THAT(sum_over_groups(d_heads, group_size), IsNear(naive_sum_over_groups(d_heads, group_size), shared_axes))
         << note("8 slices in groups of " + std::to_string(group_size));

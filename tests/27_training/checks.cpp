@@ -390,6 +390,17 @@ TEST(AdamwStep, DecaysOnlyWhatIsToBeDecayed) {
       << note("2 at first, three steps with the gradient 0, of a parameter that is not decayed");
 }
 
+TEST(AdamwStep, AsksTheParameterWhetherItIsDecayed) {
+  for (const bool decayed : {true, false}) {
+    arma::mat x(1, 1, arma::fill::value(2)), gradient(1, 1, arma::fill::zeros);
+    AdamWState state;
+    adamw_step({view("x", x, decayed)}, {view("x", gradient, !decayed)}, state, 0.5, constants(0.9, 0.99, 1e-8, 0.1));
+    EXPECT_THAT(x, IsNear(arma::mat(1, 1, arma::fill::value(decayed ? 1.9 : 2)), {"1", "1"}, exact))
+        << note(decayed ? "the parameter's view says decayed, its gradient's does not"
+                        : "the gradient's view says decayed, its parameter's does not");
+  }
+}
+
 TEST(AdamwStep, IgnoresTheScaleOfTheGradients) {
   const AdamWConfig config = constants(0.9, 0.95, 1e-300, 0);
   const std::vector<double> gradients = {0.5, -0.25, 1.5, 0.125};
@@ -725,11 +736,21 @@ TEST(AdamwStep, RejectsGradientsThatDoNotFit) {
   EXPECT_PRED_FORMAT1(RejectsArgument("gradients", {"0", "1"}), [&] { adamw_step({view("x", x)}, {}, state, 0.1); });
   EXPECT_PRED_FORMAT1(RejectsArgument("gradients", {"4", "6"}),
                       [&] { adamw_step({view("x", x)}, {view("x", other)}, state, 0.1); });
+  EXPECT_HOLDS(state.t == 0 && state.m.empty() && state.v.empty(), "a rejected call changed the state");
+}
+
+TEST(AdamwStep, RejectsAStateThatDoesNotFit) {
+  arma::mat x = normal(2, 3), gradient = normal(2, 3);
+  AdamWState state = {{arma::vec(6, arma::fill::zeros)}, {arma::vec(5, arma::fill::zeros)}, 7};
+  EXPECT_PRED_FORMAT1(RejectsArgument("state", {"5", "6"}),
+                      [&] { adamw_step({view("x", x)}, {view("x", gradient)}, state, 0.1); });
+  EXPECT_HOLDS(state.t == 7, "a rejected call raised state.t");
 }
 
 TEST(ClipGradients, RejectsALimitThatIsNotAboveZero) {
   arma::mat a = normal(2, 3);
   EXPECT_PRED_FORMAT1(RejectsArgument("max_norm", {"0"}), [&] { clip_gradients({view("a", a)}, 0); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("max_norm", {"nan"}), [&] { clip_gradients({view("a", a)}, arma::datum::nan); });
 }
 
 TEST(LearningRateAt, RejectsAWarmUpLongerThanTheWhole) {
@@ -738,7 +759,15 @@ TEST(LearningRateAt, RejectsAWarmUpLongerThanTheWhole) {
 
 TEST(AccumulateGradients, RejectsAnEmptyList) {
   LanguageModel model = tiny_model(6);
-  EXPECT_PRED_FORMAT1(RejectsArgument("batches", {"empty"}), [&] { accumulate_gradients(model, {}); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("batches", {}), [&] { accumulate_gradients(model, {}); });
+}
+
+TEST(TrainStep, LeavesTheModelAfterARejectedCall) {
+  LanguageModel model = tiny_model(5);
+  model.extend(arma::umat(3, 2, arma::fill::zeros));
+  AdamWState state;
+  EXPECT_PRED_FORMAT1(RejectsArgument("batches", {}), [&] { train_step(model, state, {}, plain_training(0.01)); });
+  EXPECT_HOLDS(model.lengths().n_elem == 2, "a rejected call emptied the model's caches");
 }
 
 // ------------------------------------------------------------------------------------------------------------- speed
