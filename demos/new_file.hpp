@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 
@@ -12,6 +13,15 @@ namespace attn {
 struct NotWritable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// Asks before anything else is done: a program that works for minutes should not find out at its end.
+/// @param path empty: no file is to be written
+/// @throws std::invalid_argument when it exists already
+inline void require_new_file(const std::string& path) {
+  if (!path.empty() && std::filesystem::exists(std::filesystem::symlink_status(path))) {
+    throw std::invalid_argument(path + " exists already and is left as it is: give another name");
+  }
+}
 
 /// Writes a file that is not there yet.
 /// @throws NotWritable when it exists already, or cannot be written.

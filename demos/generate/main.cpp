@@ -1,15 +1,12 @@
 // The program of ./learn generate: a language model whose attention the learner wrote. The tool says which parts those are.
 //
 // Exit codes: 0 well, 1 the model threw an error, 2 it cannot be run as asked, 130 ended by Ctrl-C.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <exception>
 #include <iostream>
-#include <string_view>
 #include <utility>
 
+#include "crash.hpp"
 #include "draw_map.hpp"
 #include "learn/commands/generate_options.hpp"
 #include "new_file.hpp"
@@ -19,16 +16,7 @@
 namespace {
 
 constexpr const char* with_reference = "With the reference's parts: ./learn generate --reference\n";
-
-/// A learner's code may write anywhere, though its checks pass.
-void report_crash(int signal) {
-  constexpr std::string_view text = "\nThe model crashed. ";
-  for (const std::string_view part : {text, std::string_view(with_reference)}) {
-    if (write(STDERR_FILENO, part.data(), part.size()) < 0) break;
-  }
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
-}
+constexpr const char* crashed = "\nThe model crashed. With the reference's parts: ./learn generate --reference\n";
 
 int run(const attn::generating::Prepared& prepared, attn::Checkpoint checkpoint) {
   if (prepared.options.attention) draw_map(checkpoint, prepared);
@@ -53,9 +41,7 @@ int main(int argc, char** argv) {
   try {
     const auto prepared = attn::generating::prepare(options);
     auto checkpoint = load(prepared);
-    if (!options.reference) {
-      for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) std::signal(signal, report_crash);
-    }
+    if (!options.reference) attn::report_crashes(crashed);
     try {
       return run(prepared, std::move(checkpoint));
     } catch (const attn::NotWritable&) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "attn/tensor_files.hpp"
+#include "new_file.hpp"
 
 namespace attn::generating {
 
@@ -29,12 +30,6 @@ std::string prompt_of(const learn::GenerateOptions& options) {
   if (!options.prompt.empty()) return prompt;
   if (options.attention) return "Elizabeth looked at her sister, and her sister looked at Elizabeth.";
   return options.model.empty() ? "Elizabeth looked at her sister, and" : "Once upon a time,";
-}
-
-void require_new_file(const std::string& file) {
-  if (!file.empty() && fs::exists(fs::symlink_status(file))) {
-    throw std::invalid_argument(file + " exists already and is left as it is: give another name");
-  }
 }
 
 std::string gigabytes(double bytes) {

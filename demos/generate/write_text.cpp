@@ -1,16 +1,13 @@
 #include "write_text.hpp"
 
-#include <unistd.h>
-
 #include <chrono>
-#include <csignal>
 #include <cstdio>
-#include <ctime>
 #include <iostream>
 #include <random>
 #include <string>
 
 #include "attn/generation.hpp"
+#include "interrupt.hpp"
 #include "learn/screens/style.hpp"
 #include "token_text.hpp"
 
@@ -19,29 +16,6 @@ namespace attn::generating {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr int exit_interrupted = 130;  // as a shell reports it
-
-volatile std::sig_atomic_t interrupted = 0;
-volatile std::sig_atomic_t interrupted_at = 0;  // in seconds
-
-/// The first Ctrl-C ends the text after the next token. A later one ends the program, as the next token may take long; but not
-/// one that comes at once: some send the signal both to us and to our group.
-void note_interrupt(int) {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  const auto seconds = static_cast<std::sig_atomic_t>(now.tv_sec);
-  if (interrupted != 0 && seconds > interrupted_at + 1) _exit(exit_interrupted);
-  if (interrupted == 0) interrupted_at = seconds;
-  interrupted = 1;
-}
-
-void catch_interrupts() {
-  struct sigaction action {};
-  action.sa_handler = note_interrupt;
-  action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
-}
 
 /// "12 tokens at 310 per second"; "12 tokens" where too little was measured.
 std::string speed_text(std::size_t tokens, const std::string& of_what, std::size_t timed, Clock::duration time) {
@@ -59,7 +33,7 @@ std::uint64_t drawn_seed() { return std::random_device{}() % 1'000'000; }
 
 /// Why the text ends, where one would not expect it.
 std::string end_text(const Prepared& prepared, std::size_t count) {
-  if (interrupted != 0) return " (interrupted)";
+  if (was_interrupted()) return " (interrupted)";
   const std::size_t asked = prepared.options.max_tokens.value_or(learn::default_max_tokens);
   if (count < prepared.max_tokens || prepared.max_tokens == asked) return "";
   return " (the model has " + std::to_string(prepared.files.config.max_position) + " positions)";
@@ -86,13 +60,13 @@ int write_text(Checkpoint& checkpoint, const Prepared& prepared) {
     last = Clock::now();
     if (count++ == 0) first = last;
     std::cout << stream.take(bytes_of(checkpoint.tokenizer, token)) << std::flush;
-    return interrupted == 0;
+    return !was_interrupted();
   });
   std::cout << stream.finish() << "\n\n"
             << speed_text(prepared.ids.size(), "prompt", count == 0 ? 0 : prepared.ids.size(), first - start) << ", "
             << speed_text(count, "new", count == 0 ? 0 : count - 1, last - first) << "; --seed " << config.seed
             << end_text(prepared, count) << std::endl;
-  return interrupted != 0 ? exit_interrupted : 0;
+  return was_interrupted() ? exit_interrupted : 0;
 }
 
 }  // namespace attn::generating

@@ -16,7 +16,9 @@
 #include "learn/commands/doctor/doctor.hpp"
 #include "learn/commands/generate.hpp"
 #include "learn/commands/generate_options.hpp"
+#include "learn/commands/own_parts.hpp"
 #include "learn/commands/plan.hpp"
+#include "learn/commands/train_options.hpp"
 #include "learn/commands/usage.hpp"
 #include "learn/screens/screens.hpp"
 #include "learn/screens/terminal.hpp"
@@ -51,6 +53,7 @@ struct Arguments {
   std::optional<std::size_t> head;
   std::string svg;
   GenerateOptions generate;
+  TrainOptions train;
 };
 
 constexpr const char* or_current = "its number, such as 01; without it, the current one";
@@ -136,7 +139,14 @@ class Commands {
     CLI::App* generate = add("generate", "let a language model write a text: its attention is what you wrote", {});
     add_generate_options(*generate, given_.generate);
     generate->callback([this, generate] {
-      run_ = [this, generate](Course& c) { return run_model(c, words_of(*generate), given_.generate.reference); };
+      run_ = [this, generate](Course& c) {
+        return run_model(c, "generate", words_of(*generate), given_.generate.reference);
+      };
+    });
+    CLI::App* train = add("train", "let a small transformer learn a task, with the gradients that you wrote", {});
+    add_train_options(*train, given_.train);
+    train->callback([this, train] {
+      run_ = [this, train](Course& c) { return run_model(c, "train", words_of(*train), given_.train.reference); };
     });
   }
 

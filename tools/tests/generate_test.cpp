@@ -1,7 +1,5 @@
 // What ./learn generate adds to the lessons: characters that come in pieces, the weights that a layer does not keep, and which
 // parts are whose.
-#include "learn/commands/generate.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +11,7 @@
 #include "attn/language_model.hpp"
 #include "layer_attention.hpp"
 #include "learn/commands/generate_options.hpp"
+#include "learn/commands/own_parts.hpp"
 #include "token_text.hpp"
 
 namespace attn::generating {

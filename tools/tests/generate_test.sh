@@ -12,7 +12,7 @@ copy=$3
 "$course/tools/tests/restore_copy.sh" "$course" "$copy"
 cd "$copy"
 export OPENBLAS_NUM_THREADS=1
-rm -f build/dev/own_lessons.txt
+rm -f build/dev/own_lessons_generate.txt
 lesson=lessons/21_decoder_attention
 learn() { "$tool" --root "$copy" "$@"; }
 write() { learn generate "It is" --seed 7 --max-tokens 15; }
@@ -25,7 +25,7 @@ holds() { # WHAT COMMAND...
   printf 'FAILED: %s\n' "$what"
 }
 text() { sed -n '/^It is/,/ prompt token/p' "$output" | sed '$d'; }
-own_parts() { paste -sd, build/dev/own_lessons.txt; }
+own_parts() { paste -sd, build/dev/own_lessons_generate.txt; }
 
 # nothing is written yet: the text is the reference's
 expect 0 "All of it is the reference's: 00 warm_up" "./learn 00 is next" "It is" "15 new tokens" -- write

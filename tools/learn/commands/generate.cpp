@@ -1,160 +1,12 @@
 #include "learn/commands/generate.hpp"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <fstream>
-#include <iostream>
 #include <stdexcept>
 
-#include "learn/commands/commands.hpp"
-#include "learn/machine/build.hpp"
-#include "learn/machine/checking.hpp"
-#include "learn/memory/answers.hpp"
-#include "learn/memory/record.hpp"
-#include "lesson/text.hpp"
+#include "learn/commands/own_parts.hpp"
 
 namespace attn::learn {
 
-namespace fs = std::filesystem;
 using lesson::Lesson;
-
-namespace {
-
-constexpr const char* program = "generate";
-constexpr int exit_interrupted = 130;
-
-/// Judges a lesson and notes it down; the lesson that the learner is at stays.
-Verdict judge_beside(Course& course, const Lesson& lesson) {
-  Judgement judgement(lesson);
-  judgement.wait([&](const std::string& doing) { std::cerr << course.style(lesson.title() + ": " + doing) << "\n"; });
-  const std::string was = course.store.state().current;
-  record(course.store, lesson, judgement.verdict());
-  course.store.update([&](State& state) { state.current = was; });
-  return judgement.verdict();
-}
-
-/// Whether the learner's files pass all checks now; nothing when the learner stopped it.
-std::optional<bool> passes(Course& course, const Lesson& lesson) {
-  const LessonRecord known = course.store.state().record_of(lesson.name);
-  const std::string text = fingerprint(lesson);
-  if (known.passing && known.passed_text == text) return true;
-  if (known.judged_text == text) return false;
-  const Verdict verdict = judge_beside(course, lesson);
-  if (verdict.kind == Verdict::Kind::stopped) return {};
-  return verdict.kind == Verdict::Kind::passed;
-}
-
-/// Tells CMake whose files the program is linked with: demos/generate/CMakeLists.txt reads it.
-void write_own_lessons(const fs::path& root, const std::vector<ModelPart>& parts) {
-  std::string numbers;
-  for (const auto& part : parts) {
-    if (part.own) numbers += part.lesson.number() + "\n";
-  }
-  const fs::path file = build_folder(root) / "own_lessons.txt";
-  if (fs::is_regular_file(file) && lesson::read_file(file) == numbers) return;  // so that nothing is configured again
-  fs::create_directories(file.parent_path());
-  replace_file(file, numbers);
-}
-
-Built build_with(const Course& course, const std::vector<ModelPart>& parts) {
-  write_own_lessons(course.root, parts);
-  return build(course.root, usual_preset, program);
-}
-
-/// Builds the program. Lessons that pass one by one may still not link together: two may define a function of the same
-/// name. Then each takes part that links with those before it.
-Built build_model(const Course& course, std::vector<ModelPart>& parts) {
-  Built built = build_with(course, parts);
-  const auto is_own = [](const ModelPart& part) { return part.own; };
-  if (built.ok || std::none_of(parts.begin(), parts.end(), is_own)) return built;
-  const std::vector<ModelPart> wanted = parts;
-  for (auto& part : parts) part.own = false;
-  built = build_with(course, parts);
-  for (std::size_t i = 0; i < parts.size() && built.ok; ++i) {
-    if (!wanted[i].own) continue;
-    parts[i].own = true;
-    if (build_with(course, parts).ok) continue;
-    parts[i].own = false;
-    parts[i].why_not = "passes, but defines a name that another of your lessons defines, too";
-  }
-  return build_with(course, parts);
-}
-
-std::string joined(const std::vector<std::string>& titles) {
-  std::string text;
-  for (const auto& title : titles) text += (text.empty() ? "" : ", ") + title;
-  return text;
-}
-
-/// Becomes the program, so that Ctrl-C and Ctrl-Z reach it as they would reach us.
-[[noreturn]] void become(const Course& course, const std::string& name, const std::vector<std::string>& words) {
-  std::vector<std::string> command = {(build_folder(course.root) / name).string()};
-  if (course.style.plain) command.insert(command.begin(), {"env", "NO_COLOR=1"});
-  command.insert(command.end(), words.begin(), words.end());
-  std::vector<char*> arguments;
-  for (auto& argument : command) arguments.push_back(argument.data());
-  arguments.push_back(nullptr);
-  execvp(arguments.front(), arguments.data());
-  throw std::runtime_error("cannot start " + command.front());
-}
-
-}  // namespace
-
-std::optional<std::vector<ModelPart>> model_parts(Course& course) {
-  std::vector<ModelPart> parts;
-  std::ifstream numbers(course.root / "demos/generate/lessons.txt");
-  for (std::string number; std::getline(numbers, number);) {
-    const Lesson lesson = lesson::find_lesson(course.root, number);
-    const bool there = fs::exists(lesson.chapter_file());
-    if (!there || !edited(lesson)) {
-      parts.push_back({lesson, false, ""});
-      continue;
-    }
-    const auto passed = passes(course, lesson);
-    if (!passed) return {};
-    parts.push_back({lesson, *passed, *passed ? "" : "does not pass its checks: ./learn check " + lesson.number()});
-  }
-  return parts;
-}
-
-std::string parts_text(const std::vector<ModelPart>& parts) {
-  std::vector<std::string> own;
-  std::vector<std::string> other;
-  std::string next;
-  std::string notes;
-  for (const auto& part : parts) {
-    (part.own ? own : other).push_back(part.lesson.title());
-    if (!part.own && next.empty()) next = part.lesson.number();
-    if (!part.why_not.empty()) {
-      notes += "\n" + part.lesson.title() + " is the reference's, as yours " + part.why_not;
-    }
-  }
-  if (other.empty()) return "All of it is yours: " + joined(own) + ".";
-  const std::string begin =
-      own.empty() ? "All of it is the reference's: " : "Yours: " + joined(own) + ".\nThe reference's: ";
-  return begin + joined(other) + "; ./learn " + next + " is next." + notes;
-}
-
-int run_model(Course& course, const std::vector<std::string>& words, bool reference) {
-  const std::string name = reference ? std::string(program) + "_solution" : program;
-  if (!fs::exists(build_folder(course.root) / name)) {
-    course.print("building the program once, which takes a minute ...");
-  }
-  std::vector<ModelPart> parts;
-  if (!reference) {
-    const auto judged = model_parts(course);
-    if (!judged) return exit_interrupted;
-    parts = *judged;
-  }
-  const Built built = reference ? build(course.root, usual_preset, name) : build_model(course, parts);
-  if (!built.ok) {
-    course.print(built.output);
-    return exit_not_judged;
-  }
-  course.print((reference ? "All of it is the reference's." : parts_text(parts)) + "\n");
-  become(course, name, words);
-}
 
 int trained_demo(Course& course, const std::string& name, const std::vector<std::string>& words, bool reference) {
   const Lesson lesson = wanted_lesson(course, name);
@@ -164,7 +16,7 @@ int trained_demo(Course& course, const std::string& name, const std::vector<std:
   std::vector<std::string> all = {"--trained"};
   if (reference) all.push_back("--reference");
   all.insert(all.end(), words.begin(), words.end());
-  return run_model(course, all, reference);
+  return run_model(course, "generate", all, reference);
 }
 
 }  // namespace attn::learn

@@ -6,7 +6,7 @@
 
 #include "attn/language_model.hpp"
 
-namespace attn::generating {
+namespace attn {
 
 /// What a layer's attention gives: (L x L x H), row i of slice h is what token i takes from each token in head h.
 /// @return whether the next layer is wanted, too
@@ -32,4 +32,4 @@ HeadOfLayer head_of_layer(LanguageModel& model, const std::vector<arma::uword>& 
 /// many heads look at when they have found nothing.
 HeadOfLayer sharpest_head(LanguageModel& model, const std::vector<arma::uword>& ids);
 
-}  // namespace attn::generating
+}  // namespace attn

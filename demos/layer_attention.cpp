@@ -6,7 +6,7 @@
 #include "attn/masking.hpp"
 #include "attn/positions.hpp"
 
-namespace attn::generating {
+namespace attn {
 
 namespace {
 
@@ -81,4 +81,4 @@ HeadOfLayer sharpest_head(LanguageModel& model, const std::vector<arma::uword>& 
   return best;
 }
 
-}  // namespace attn::generating
+}  // namespace attn

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# The program of ./learn train, as authors build it (with the reference): every task is learned, the same seed gives the same
+# numbers, and what it refuses.
+#
+#   train_program_test.sh COURSE PROGRAM
+set -euo pipefail
+course=$1
+train=$2
+# shellcheck source=tools/tests/expect.sh
+. "$course/tools/tests/expect.sh"
+
+export LC_ALL=C.UTF-8
+export OPENBLAS_NUM_THREADS=1
+holds() { # WHAT COMMAND...
+  local what=$1
+  shift
+  checked=$((checked + 1))
+  "$@" && return
+  failures=$((failures + 1))
+  printf 'FAILED: %s\n' "$what"
+}
+no_escapes() { ! grep -q $'\x1b' "$output"; }
+only_ascii() { ! LC_ALL=C grep -q '[^ -~]' "$output"; }
+
+# every task is learned, two at a time
+learns() { "$train" --task "$1" >"$scratch/$1" 2>&1 </dev/null; }
+right() { sed -n 's/^held-out sequences: \([0-9]*\)\.[0-9]* % of the tokens are right.*/\1/p' "$scratch/$1"; }
+learns sort &
+for task in reverse copy induction; do learns "$task" || true; done
+wait
+for task in reverse copy sort induction; do
+  holds "$task is learned" [ "$(right $task || true)" -ge 99 ]
+  holds "$task: the head that does it is shown" grep -q "looks most at where the answer is" "$scratch/$task"
+done
+share() { sed -n 's/.*answer is: with \([0-9]*\)\..*/\1/p' "$scratch/$1"; }
+holds "reverse: the head looks where the answer is" [ "$(share reverse)" -ge 50 ]
+holds "copy: likewise" [ "$(share copy)" -ge 50 ]
+holds "induction: likewise" [ "$(share induction)" -ge 50 ]
+
+# what is on the screen, without a terminal
+expect 0 "write ten digits backwards" "For example: " " | " "The loss before the first step is 2." "ln 11 = 2.40" \
+  "step 10 of 10: loss " "10 steps in " "tokens per second" "loss:" "guessing gets 10.0 %" "[" "What to look for" \
+  -- "$train" --steps 10
+holds "without a terminal nothing is coloured, and no line is written again" no_escapes
+holds "a line for each tenth" [ "$(grep -c '^step ' "$output")" = 10 ]
+expect 0 "step 1 of 1: loss " "1 step in " -- env LC_ALL=C "$train" --steps 1
+holds "with LC_ALL=C all is ASCII" only_ascii
+expect 0 "The loss before the first step" -- "$train" --steps 25 --seed 5 --task induction
+holds "a line for each tenth of 25" [ "$(grep -c '^step ' "$output")" = 10 ]
+
+# the same seed, the same numbers
+text_of() { "$train" --steps 5 "$@" </dev/null | sed '/tokens per second/d'; }
+text_of --seed 3 >"$scratch/one"
+holds "a seed gives the same text" cmp -s "$scratch/one" <(text_of --seed 3)
+text_of --seed 4 >"$scratch/two"
+expect 1 -- cmp -s "$scratch/one" "$scratch/two"
+
+# Ctrl-C: what there is, is shown
+: >"$scratch/text"
+"$train" --steps 100000 >"$scratch/text" 2>&1 &
+trainer=$!
+for _ in $(seq 100); do
+  ! grep -q "ln 11" "$scratch/text" || break
+  sleep 0.1
+done
+sleep 0.5
+kill -INT "$trainer"
+ended=0
+wait "$trainer" || ended=$?
+holds "Ctrl-C ends it with exit code 130, not $ended" [ "$ended" = 130 ]
+holds "it says so" grep -q "tokens per second (interrupted)" "$scratch/text"
+holds "and shows what there is" grep -q "What to look for" "$scratch/text"
+
+# the picture
+picture=$scratch/map.svg
+expect 0 "wrote $picture: layer " -- "$train" --steps 1 --svg "$picture"
+expect 2 "exists already" "!For example" -- "$train" --steps 1 --svg "$picture"
+expect 2 "cannot be written" -- "$train" --steps 1 --svg "$scratch/no/such/folder/map.svg"
+if command -v python3 >/dev/null; then
+  expect 0 "svg" "head 1" -- python3 -c 'import sys, xml.etree.ElementTree as tree
+for element in tree.parse(sys.argv[1]).getroot().iter(): print(element.tag, element.text)' "$picture"
+fi
+
+# values that mean nothing
+for option in --task=add --task= --steps=0 --steps=-1 --steps=many --steps=1000001 --seed=-1 --seed=now --no-such-option; do
+  expect 2 "${option%%=*}" "!For example" -- "$train" "$option"
+done
+expect 0 "--task" "--steps" "--seed" "--svg" "--reference" -- "$train" --help
+
+finish

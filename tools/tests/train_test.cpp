@@ -1,0 +1,215 @@
+// What ./learn train adds to the lessons: its tasks, whose answers are worked out by hand here, and what it shows of
+// them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <armadillo>
+#include <cmath>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "end_screen.hpp"
+#include "layer_attention.hpp"
+#include "learn/commands/train_options.hpp"
+#include "lesson/text.hpp"
+#include "loss_curve.hpp"
+#include "tasks.hpp"
+#include "trainer.hpp"
+
+namespace attn::training {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr arma::uword none = ignored_target;
+
+std::vector<arma::uword> column(const arma::umat& x, arma::uword b) { return {x.begin_col(b), x.end_col(b)}; }
+
+// ------------------------------------------------------------------------------------------------- tasks
+
+/// Sequence, separator, answer: for each task what the answer is, from the sequence that was drawn.
+TEST(CopyBatch, RepeatsTheSequence) {
+  std::mt19937_64 generator(1);
+  const Batch batch = copy_batch(3, 2, generator);
+  for (arma::uword b = 0; b < 2; ++b) {
+    const auto x = column(batch.ids, b);
+    ASSERT_EQ(x.size(), 6u);
+    EXPECT_THAT(x, ElementsAre(x[0], x[1], x[2], symbols, x[0], x[1]));
+    EXPECT_THAT(column(batch.targets, b), ElementsAre(none, none, none, x[0], x[1], x[2]));
+  }
+}
+
+TEST(SortBatch, PutsTheSequenceInOrder) {
+  std::mt19937_64 generator(1);
+  const Batch batch = sort_batch(4, 3, generator);
+  for (arma::uword b = 0; b < 3; ++b) {
+    const auto x = column(batch.ids, b);
+    std::vector<arma::uword> sorted(x.begin(), x.begin() + 4);
+    std::sort(sorted.begin(), sorted.end());
+    ASSERT_EQ(x.size(), 8u);
+    EXPECT_THAT(x, ElementsAre(x[0], x[1], x[2], x[3], symbols, sorted[0], sorted[1], sorted[2]));
+    EXPECT_THAT(column(batch.targets, b),
+                ElementsAre(none, none, none, none, sorted[0], sorted[1], sorted[2], sorted[3]));
+  }
+}
+
+TEST(InductionBatch, CountsWhereTheTokenOccurredBefore) {
+  std::mt19937_64 generator(1);
+  const Batch batch = induction_batch(6, 40, generator);
+  std::set<arma::uword> periods;
+  std::set<arma::uword> firsts;
+  for (arma::uword b = 0; b < 40; ++b) {
+    const auto x = column(batch.ids, b);
+    const auto targets = column(batch.targets, b);
+    std::set<arma::uword> seen;
+    for (arma::uword i = 0; i < x.size(); ++i) {
+      const bool again = seen.count(x[i]) > 0;
+      EXPECT_EQ(targets[i] != none, again) << "row " << i << " of " << text_of(x);
+      seen.insert(x[i]);
+      if (!again) continue;
+      arma::uword before = i - 1;
+      while (x[before] != x[i]) --before;
+      EXPECT_EQ(targets[i], x[before + 1]);
+      EXPECT_EQ(targets[i], i + 1 < x.size() ? x[i + 1] : targets[i]);
+    }
+    periods.insert(seen.size());
+    firsts.insert(x[0]);
+  }
+  EXPECT_THAT(periods, ElementsAre(3, 4, 5, 6)) << "its positions alone should not give the answer";
+  EXPECT_EQ(firsts.size(), symbols);
+  EXPECT_THROW(induction_batch(symbols + 1, 1, generator), std::invalid_argument);
+}
+
+TEST(Task, DrawsTheSameForTheSameSeed) {
+  for (const Task& task : tasks()) {
+    std::mt19937_64 one(7);
+    std::mt19937_64 same(7);
+    const Batch batch = task.draw(3, one);
+    EXPECT_TRUE(arma::all(arma::vectorise(batch.ids == task.draw(3, same).ids))) << task.name;
+    EXPECT_EQ(batch.ids.n_rows, 2 * length) << task.name;
+  }
+}
+
+TEST(Task, IsKnownToTheToolByItsName) {
+  for (const Task& task : tasks()) {
+    EXPECT_EQ(task_named(task.name).what, task.what);
+    learn::TrainOptions options;
+    CLI::App app;
+    add_train_options(app, options);
+    EXPECT_NO_THROW(app.parse("--task " + task.name)) << task.name;
+    EXPECT_THAT(app.get_option("--task")->get_description(), HasSubstr(task.name));
+  }
+  EXPECT_THROW(task_named("add"), std::invalid_argument);
+}
+
+TEST(SourcesOf, AreWhereTheAnswerIs) {
+  const arma::uvec ids = {3, 1, 3, symbols, 0, 0};
+  const auto columns = [](const arma::mat& sources) {
+    std::string text;
+    for (arma::uword i = 0; i < sources.n_rows; ++i) {
+      const arma::uvec found = arma::find(sources.row(i));
+      text += (i == 0 ? "" : "; ") + text_of({found.begin(), found.end()});
+    }
+    return text;
+  };
+  EXPECT_EQ(columns(sources_of(task_named("copy"), ids, {none, none, none, 3, 1, 3})), "; ; ; 0; 1; 2");
+  EXPECT_EQ(columns(sources_of(task_named("reverse"), ids, {none, none, none, 3, 1, 3})), "; ; ; 2; 1; 0");
+  EXPECT_EQ(columns(sources_of(task_named("sort"), ids, {none, none, none, 1, 3, 3})), "; ; ; 1; 0 2; 0 2");
+  EXPECT_EQ(columns(sources_of(task_named("induction"), {5, 7, 5, 7, 5, 7}, {none, none, 7, 5, 7, 5})),
+            "; ; 1; 2; 1 3; 2 4");
+}
+
+// ------------------------------------------------------------------------------------------------- what is shown
+
+TEST(ExampleText, MarksWrongTokens) {
+  EXPECT_EQ(example_text({3, 1, 4, symbols}, {4, 7, 3}, {4, 1, 3}), "3 1 4 | 4 [7] 3");
+  EXPECT_EQ(example_text({3, 1, 3}, {1, 3}, {1, 3}), "3 1 3 > 1 3");
+}
+
+TEST(WholeSequence, HasTheLastTargetToo) {
+  const Batch batch{arma::uvec{1, symbols}, arma::uvec{none, 1}};
+  EXPECT_THAT(whole_sequence(batch, 0), ElementsAre(1, symbols, 1));
+  EXPECT_EQ(first_counted(batch.targets.col(0)), 1u);
+}
+
+TEST(LossCurve, FallsFromTheHighestMeanToZero) {
+  const std::string curve = loss_curve({2, 1, 0}, true);
+  const auto lines = lines_of(curve);
+  ASSERT_EQ(lines.size(), 9u) << curve;
+  EXPECT_EQ(lines[0], "  2.00 |#");
+  EXPECT_EQ(lines[3], "       |#");
+  EXPECT_EQ(lines[4], "       |##");
+  EXPECT_EQ(lines[7], "  0.00 |##");
+  EXPECT_THAT(lines[8], HasSubstr("step 3"));
+  EXPECT_EQ(lines_of(loss_curve(std::vector<double>(1000, 1.0), true))[0].size(), 8u + 60u);
+  for (const char c : curve) EXPECT_LT(static_cast<unsigned char>(c), 0x80);
+}
+
+/// A model that does not attend yet gives every token that it sees the same.
+TEST(HeadFor, MeasuresTheAttentionInTheAnswersRows) {
+  LanguageModel model = new_model(tasks().front(), 1);
+  for (const ParameterView& parameter : parameters_of(model)) {
+    if (parameter.name.find("query_proj") != std::string::npos) parameter.vector().zeros();
+  }
+  const arma::uvec ids = {3, 1, symbols, 3};
+  const ShownHead shown = head_for(model, task_named("copy"), ids, {none, none, 3, 1});
+  EXPECT_NEAR(shown.share, (1.0 / 3 + 1.0 / 4) / 2, 1e-12);
+  EXPECT_EQ(shown.weights.n_slices, 2u);
+}
+
+TEST(HeadFor, FindsTheHeadThatLooksMostAtTheAnswer) {
+  LanguageModel model = new_model(tasks().front(), 1);
+  const arma::uvec ids = {3, 1, symbols, 3};
+  const arma::uvec targets = {none, none, 3, 1};
+  const ShownHead shown = head_for(model, task_named("copy"), ids, targets);
+  visit_attention(model, {3, 1, symbols, 3}, [&](arma::uword layer, const arma::cube& weights) {
+    for (arma::uword head = 0; head < weights.n_slices; ++head) {
+      const double share = (weights(2, 0, head) + weights(3, 1, head)) / 2;
+      if (layer == shown.layer && head == shown.head) {
+        EXPECT_NEAR(share, shown.share, 1e-12);
+      } else {
+        EXPECT_LT(share, shown.share);
+      }
+    }
+    return true;
+  });
+}
+
+// ------------------------------------------------------------------------------------------------- training
+
+TEST(NewModel, IsTheSameForTheSameSeed) {
+  LanguageModel one = new_model(tasks().front(), 3);
+  LanguageModel same = new_model(tasks().front(), 3);
+  LanguageModel other = new_model(tasks().front(), 4);
+  std::mt19937_64 generator(1);
+  const Batch batch = tasks().front().draw(4, generator);
+  EXPECT_EQ(loss_of(one, batch), loss_of(same, batch));
+  EXPECT_NE(loss_of(one, batch), loss_of(other, batch));
+  EXPECT_NEAR(loss_of(one, batch), std::log(symbols + 1.0), 1.0);
+}
+
+TEST(AccuracyOf, CountsTheTargetsThatCount) {
+  LanguageModel model = new_model(tasks().front(), 1);
+  for (const ParameterView& parameter : parameters_of(model)) {
+    if (parameter.name == "token_embedding") parameter.vector().zeros();  // all logits alike: the first token wins
+  }
+  EXPECT_EQ(accuracy_of(model, {{{1, 2}, {3, 4}}, {{none, 0}, {1, 0}}}), 2.0 / 3);
+  EXPECT_EQ(accuracy_of(model, {{{1, 2}}, {{none, none}}}), 0);
+}
+
+TEST(WrittenAfter, ReadsWhatItWrote) {
+  LanguageModel model = new_model(tasks().front(), 1);
+  model.token_embedding.weight *= 10;  // so that it writes the token that it read
+  const auto written = written_after(model, {1, 2, 3}, 3);
+  ASSERT_EQ(written.size(), 3u);
+  EXPECT_EQ(written[0], 3u);
+  EXPECT_THAT(written_after(model, {1, 2, 3, written[0]}, 2), ElementsAre(written[1], written[2]));
+  EXPECT_TRUE(model.lengths().is_empty());
+}
+
+}  // namespace
+}  // namespace attn::training

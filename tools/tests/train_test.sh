@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# ./learn train on the built copy of the course: with the learner's parts where they pass, and the reference's elsewhere.
+#
+#   train_test.sh COURSE LEARN COPY       the course's folder, the tool to drive, and the copy
+set -euo pipefail
+course=$1
+tool=$2
+copy=$3
+# shellcheck source=tools/tests/expect.sh
+. "$course/tools/tests/expect.sh"
+
+"$course/tools/tests/restore_copy.sh" "$course" "$copy"
+cd "$copy"
+export OPENBLAS_NUM_THREADS=1
+rm -f build/dev/own_lessons_train.txt
+lesson=lessons/27_training
+learn() { "$tool" --root "$copy" "$@"; }
+train() { learn train --steps 3; }
+holds() { # WHAT COMMAND...
+  local what=$1
+  shift
+  checked=$((checked + 1))
+  "$@" && return
+  failures=$((failures + 1))
+  printf 'FAILED: %s\n' "$what"
+}
+text() { sed -n '/^For example/,$p' "$output" | sed '/tokens per second/d'; }
+own_parts() { paste -sd, build/dev/own_lessons_train.txt; }
+
+# nothing is written yet: the reference learns
+expect 0 "All of it is the reference's: 00 warm_up" "27 training" "step 3 of 3" "What to look for" -- train
+text >"$scratch/reference"
+holds "no lesson was judged for it" [ ! -e .learn/state.json ]
+
+# lesson 27 as it should be: it takes part, and the numbers stay
+changed() { # LINE   the reference's files, with a line in each step
+  cp solutions/27_training/*.cpp "$lesson/"
+  sed -i "s#^  LossAndGradients result = .*#&\n  $1#" "$lesson/training.cpp"
+}
+changed 'arma::get_cerr_stream() << "[mine]";'
+expect 0 "Yours: 27 training." "The reference's: 00 warm_up" "[mine]" -- train
+holds "its files are linked" [ "$(own_parts)" = 27 ]
+text | sed 's/\[mine\]//g' >"$scratch/own"
+holds "the numbers are the same" cmp -s "$scratch/reference" "$scratch/own"
+expect 0 "All of it is the reference's." "step 3 of 3" "!Yours" "![mine]" -- learn train --steps 3 --reference
+
+# its checks pass, but here it throws, its loss is no number, or it crashes
+here='if (state.t == 1 \&\& model.config().max_position == 20)'
+changed "$here throw std::runtime_error(\"no second step\");"
+expect 1 "Yours: 27 training." "The training threw an error: no second step" "./learn train --reference" \
+  "!What to look for" -- train
+changed "$here result.loss = arma::datum::nan;"
+expect 1 "Yours: 27 training." "The loss is nan at step 2" "./learn train --reference" "!What to look for" -- train
+
+changed "$here std::abort();"
+expect 134 "Yours: 27 training." "The training crashed." "./learn train --reference" -- train
+
+# a mistake: the reference takes its place
+cp solutions/27_training/*.cpp "$lesson/"
+sed -i 's#std::pow(beta1, t)#std::pow(beta1, t + 1)#' "$lesson/adamw.cpp"
+expect 0 "27 training is the reference's, as yours does not pass its checks" "!Yours:" -- train
+holds "its files are not linked" [ -z "$(own_parts)" ]
+text >"$scratch/own"
+holds "the numbers are the reference's" cmp -s "$scratch/reference" "$scratch/own"
+
+# what is asked wrongly
+expect 2 "--task" "Run with --help" -- learn train --task add
+expect 2 "--steps" "Run with --help" -- learn train --steps 0
+expect 2 "Did you mean: ./learn train" -- learn trian
+expect 0 "--task" "reverse" "--svg" -- learn train --help
+expect 0 "train" -- learn --help
+
+# Ctrl-C reaches the program through the tool
+learn_in_place() { exec "$tool" --root "$copy" "$@"; }
+: >"$scratch/text"
+learn_in_place train --reference --steps 100000 >"$scratch/text" 2>&1 &
+trainer=$!
+for _ in $(seq 300); do
+  ! grep -q "ln 11" "$scratch/text" || break
+  sleep 0.1
+done
+sleep 0.5
+kill -INT "$trainer"
+ended=0
+wait "$trainer" || ended=$?
+holds "Ctrl-C ends it with exit code 130, not $ended" [ "$ended" = 130 ]
+holds "and what there is, is shown" grep -q "What to look for" "$scratch/text"
+
+finish
