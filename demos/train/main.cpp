@@ -1,4 +1,4 @@
-// The program of ./learn train: a small transformer learns a task, with the gradients and the optimiser that the
+// The program of ./learn train: a small transformer learns a task, with the gradients and the optimizer that the
 // learner wrote. The tool says which parts those are.
 //
 // Exit codes: 0 well, 1 the code threw an error or the loss is no number, 2 it cannot be run as asked, 130 ended by
@@ -71,7 +71,7 @@ int run(const learn::TrainOptions& options) {
     if (!std::isfinite(loss)) {
       std::cerr
           << "\nThe loss is " << loss << " at step " << losses.size() + 1
-          << ", and no step makes that a number again: a gradient or the optimiser divides by 0, or its steps are "
+          << ", and no step makes that a number again: a gradient or the optimizer divides by 0, or its steps are "
              "far too large.\n"
           << (options.reference ? "" : with_reference);
       return 1;
