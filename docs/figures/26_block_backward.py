@@ -82,7 +82,7 @@ def graph():
         for y in (top + 25, top + 65):
             figure.arrow((left, y), (right, y), colour="purple", dashed=True)
     figure.line((12, 366), (36, 366), colour="purple", dashed=True)
-    figure.text(42, 370, "kept: what went into each layer", "dim small")
+    figure.text(42, 370, "kept: what each step back needs", "dim small")
     return figure
 
 
@@ -120,7 +120,7 @@ def projection():
         signed_bars(figure, x, 110, values, 11, colour)
         figure.text(x + 32, 22, label, f"{colour} small strong", "middle")
         if k:
-            figure.text(x - 12, 112, "−" if k < 3 else "=", "strong", "middle")
+            figure.text(x - 12, 70, "−" if k < 3 else "=", "strong", "middle")
     figure.text(12, 168, "Divide what is left by the root, 3: d_x", "dim small")
     return figure
 
@@ -156,8 +156,11 @@ def plot(figure, left, which, low, high, marks):
         figure.text(at(-0.3, y)[0], at(0, y)[1] + 4, f"{y:g}", "dim small", "end")
     for functions in CURVES:
         function, colour = functions[which], functions[2]
-        points = [at(k / 20, function(k / 20)) for k in range(-80, 81) if function(k / 20) <= high]
-        figure.line(*points, colour=colour, width=1.8, dashed=colour == "dim")
+        for first, last in ((-80, 0), (1, 80)):  # relu's derivative jumps after 0
+            steps = [k / 20 for k in range(first, last + 1) if function(k / 20) <= high]
+            if first == 1 and abs(function(0.05) - function(0.0)) < 0.5:
+                steps.insert(0, 0.0)
+            figure.line(*(at(x, function(x)) for x in steps), colour=colour, width=1.8, dashed=colour == "dim")
 
 
 def curves():
