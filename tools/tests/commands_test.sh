@@ -27,14 +27,6 @@ is_json() { # of what was printed last
     [ "$(head -c 1 "$output")$(tail -n 1 "$output")" = "{}" ]
   fi
 }
-holds() { # WHAT COMMAND...
-  local what=$1
-  shift
-  checked=$((checked + 1))
-  "$@" && return
-  failures=$((failures + 1))
-  printf 'FAILED: %s\n' "$what"
-}
 no_escapes() { ! grep -q $'\x1b' "$output"; }
 only_ascii() { ! LC_ALL=C grep -q '[^ -~]' "$output"; }
 name_of_backup() { sed -n '/backups restore 20/{s#.*restore ##p;q}' "$output"; }

@@ -34,6 +34,34 @@ expect() {
   fi
 }
 
+# holds WHAT COMMAND...   the command ends well
+holds() {
+  local what=$1
+  shift
+  checked=$((checked + 1))
+  "$@" && return
+  failures=$((failures + 1))
+  printf 'FAILED: %s\n' "$what"
+}
+
+# interrupted PATTERN COMMAND...   Ctrl-C, half a second after a line of what it prints fits the pattern, ends the command with
+# exit code 130. What it printed is in $output.
+interrupted() {
+  local pattern=$1 program ended=0
+  shift
+  : >"$output"
+  "$@" >"$output" 2>&1 </dev/null &
+  program=$!
+  for _ in $(seq 300); do
+    ! grep -q "$pattern" "$output" || break
+    sleep 0.1
+  done
+  sleep 0.5
+  kill -INT "$program"
+  wait "$program" || ended=$?
+  holds "Ctrl-C ends $1 with exit code 130, not $ended" [ "$ended" = 130 ]
+}
+
 finish() {
   printf '%d passed, %d failed\n' "$((checked - failures))" "$failures"
   [ "$failures" = 0 ]
