@@ -54,7 +54,7 @@ export default {
   outDir: "../build/site/pages",
   cacheDir: "../build/site/cache",
   srcExclude: ["build/**", ".*/**", "tests/**", "tools/**", "solutions/**", "bench/**", "lessons/*/hints.md", "lessons/*/interview.md"],
-  rewrites: { "README.md": "index.md", ":folder/README.md": ":folder/index.md", "lessons/:name/README.md": "lessons/:name/index.md" },
+  rewrites: { "README.md": "index.md", ":folder/README.md": ":folder/index.md", "lessons/:name/README.md": "lessons/:name/index.md", "models/:name/README.md": "models/:name/index.md" },
   markdown: { config: (md) => [dropBadges, fitLinks, keepBraces].forEach((plugin) => plugin(md)) },
   vite: {
     publicDir: false,
@@ -73,7 +73,7 @@ export default {
       { text: "Lessons", items: lessons.map((name) => entry(`lessons/${name}/README.md`)) },
       {
         text: "More",
-        items: ["docs/interview.md", "docs/glossary.md", "docs/sources.md", "fast/README.md", "docs/measurements.md",
+        items: ["docs/interview.md", "docs/glossary.md", "docs/sources.md", "models/small/README.md", "fast/README.md", "docs/measurements.md",
                 "docs/architecture.md", "CONTRIBUTING.md"].map(entry),
       },
     ],
