@@ -7,7 +7,7 @@ namespace attn::training {
 
 inline constexpr arma::uword batch_size = 32;
 
-/// A model like GPT-2, of two layers with two heads each and about 20,000 parameters, drawn anew: as the
+/// A model like GPT-2, of two layers with two heads each and about 18 000 parameters, drawn anew: as the
 /// task needs it at first.
 LanguageModel new_model(const Task& task, std::uint64_t seed);
 
