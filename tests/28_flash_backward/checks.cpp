@@ -412,7 +412,7 @@ TEST(TileWeights, TakesMoreThanTheBlockForAllOfIt) {
 }
 
 TEST(TileWeights, StaysFiniteForLargeScores) {
-  for (const float score : {80.F, -80.F, 1000.F}) {
+  for (const float score : {80.F, -80.F, 1000.F, -1000.F}) {
     arma::fmat Q = normal(4, 4), K = normal(7, 4);
     Q.col(0).fill(32);
     K.col(0).fill(score / 16);
@@ -420,6 +420,18 @@ TEST(TileWeights, StaysFiniteForLargeScores) {
     EXPECT_THAT(cut.tile(2, 5), IsNear(arma::mat(cut.wanted.cols(2, 5)), weights_axes, cut.rounding()))
         << note("all scores are near " + std::to_string(static_cast<int>(score)) + ", and so is log_sum_exp");
   }
+}
+
+TEST(TileWeights, HidesABlockedKeyWhateverItsScore) {
+  arma::fmat Q = normal(4, 4), K = normal(5, 4);
+  Q.col(0).fill(32);
+  K.col(0).zeros();
+  K(4, 0) = 12.5F;  // a score of about 200, where exp is infinite
+  const Cut cut(Q, K, {4, 4, 2, 3});
+  const arma::fmat weights = cut.tile(0, 4);
+  EXPECT_THAT(weights, IsNear(cut.wanted, weights_axes, cut.rounding()))
+      << note("key 4 has a score of about 200, and no query sees it")
+      << (weights.has_nan() ? likely_mistake("masked_by_a_product") : "");
 }
 
 TEST(TileWeights, EqualsTheDefinitionForOtherSizes) {
@@ -708,6 +720,18 @@ TEST(FlashBackward, TakesWhatFlashAttentionGives) {
       note("forward comes from flash_attention of lesson 19, in blocks of 4 x 5; the backward pass in 2 x 3"));
 }
 
+TEST(FlashBackward, ComputesWithTheLogSumExpsThatItIsGiven) {
+  Problem x = drawn(5, 8, 4, 3, 4, 2, blocks_of(2, 3, true));
+  const Wanted wanted = naive_backward(x);
+  x.forward.log_sum_exp += std::log(2.F);
+  const FlashGradients got = x.gradients();
+  const bool ignored = arma::size(got.d_V) == arma::size(x.V) && arma::abs(as_cube(got.d_V) - wanted.d_V).max() < 1e-3;
+  expect_gradients(got, {wanted.d_Q / 2, wanted.d_K / 2, wanted.d_V / 2, 0}, {0, 1e-3, 1e-3, 1e-3},
+                   note("log 2 was added to all of forward.log_sum_exp: all weights, and so all gradients, are half as "
+                        "large") +
+                       (ignored ? likely_mistake("forward_run_again") : ""));
+}
+
 TEST(FlashBackward, IsLinearInTheGradientOfTheOutput) {
   Problem x = drawn(5, 8, 4, 3, 4, 2, blocks_of(2, 3, true));
   Problem twice = x, other = x;
@@ -856,11 +880,14 @@ TEST(FlashBackward, ComputesNoUnseenTile) {
     const std::string needless = needless_tile(n);
     // in blocks of 64 x 64: who always uses that size computes no needless tile
     const bool skips = needless_tile({128, 128, blocks_of(64, 64, true)}).empty();
+    const bool only_here = needless_tile(tiles_to_skip().front()).empty();  // so that it uses its blocks elsewhere
     ASSERT_HOLDS(needless.empty(), needless)
         << note("the last of 4 slices, L = " + std::to_string(n.L) + ", S = " + std::to_string(n.S))
         << options_note(n.options) << note("or the tiles are not of the size asked for")
-        << (n.options.causal ? (skips ? likely_mistake("blocks_ignored") : likely_mistake("all_tiles"))
-                             : likely_mistake("padding_computed"));
+        << (!n.options.causal ? likely_mistake("padding_computed")
+            : !skips          ? likely_mistake("all_tiles")
+            : !only_here      ? likely_mistake("blocks_ignored")
+                              : "");
   }
 }
 
