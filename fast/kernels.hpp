@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "stream.hpp"
+#include "train_kernels.hpp"
 
 /// The inner loops, compiled once for each kind of vector registers, and chosen when the program runs.
 ///
@@ -68,6 +69,7 @@ struct Kernels {
               float* output);
 
   StreamKernels stream;  ///< those of the decoder
+  TrainKernels train;    ///< those of the trainer
 };
 
 /// The most tokens in a panel, over all kernels.

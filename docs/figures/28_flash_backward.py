@@ -55,7 +55,10 @@ def columns():
 
 
 def kept():
-    figure = Figure("What is kept from the forward pass to the backward pass, to scale for L = S = 64 D, but for the log-sum-exp, which would be 64 times as thin as the output", 404)
+    figure = Figure(
+        "What is kept from the forward pass to the backward pass, to scale for L = S = 64 D, but for the log-sum-exp, which would be 64 times as thin as the output",
+        404,
+    )
     tall, thin = 128, 2
     figure.text(12, 20, "Lesson 24 keeps", "strong")
     top = 48

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """Draws the pictures of the chapters, from golden numbers or from the formulas that give them, and the README's.
 
-    draw.py              writes lessons/NN_name/figures/*.svg, docs/attention.svg and docs/terminal.svg
+    draw.py              writes lessons/NN_name/figures/*.svg, docs/attention.svg, docs/terminal.svg and docs/training.svg
     draw.py --check      draws them again and compares with the files; exit code 1 when they differ
 
 Each lesson has a module docs/figures/NN_name.py with one function, figures(), that returns {name: Figure}; attention.py
-and terminal.py are the README's. svg.py holds what a figure is made of; course.py gives what PyTorch computed.
+and terminal.py are the README's, training.py is that of docs/measurements.md. svg.py holds what a figure is made of; course.py gives what PyTorch computed.
 
 Needs NumPy (Debian: python3-numpy).
 """
@@ -23,7 +23,9 @@ def drawn():
     """{file: text} of every picture."""
     sys.path.insert(0, str(FOLDER))
     pictures = {}
-    for path in sorted([*FOLDER.glob("[0-9][0-9]_*.py"), FOLDER / "attention.py", FOLDER / "terminal.py"]):
+    for path in sorted(
+        [*FOLDER.glob("[0-9][0-9]_*.py"), FOLDER / "attention.py", FOLDER / "terminal.py", FOLDER / "training.py"]
+    ):
         spec = importlib.util.spec_from_file_location("figures_" + path.stem, path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
