@@ -9,6 +9,12 @@ constexpr int exit_interrupted = 130;  ///< as a shell reports it
 /// not one that comes at once: some send the signal both to us and to our group.
 void catch_interrupts();
 
+/// Likewise for a program that saves what it has: SIGTERM, and the end of its terminal unless that is ignored (nohup).
+void catch_termination();
+
 bool was_interrupted();
+
+/// As a shell reports it: exit_interrupted after Ctrl-C, 143 after SIGTERM.
+int exit_code_of_interrupt();
 
 }  // namespace attn

@@ -86,11 +86,14 @@ std::string example_text(const std::vector<arma::uword>& prompt, const std::vect
   return text;
 }
 
+void show_losses(const std::vector<double>& losses) {
+  if (losses.empty()) return;
+  std::cout << "\nloss:\n" << loss_curve(losses, learn::Style::of_output(false).ascii) << std::flush;
+}
+
 void show_end(LanguageModel& model, const Task& task, const std::vector<double>& losses, std::mt19937_64& held_out,
               const std::string& svg) {
-  if (!losses.empty()) {
-    std::cout << "\nloss:\n" << loss_curve(losses, learn::Style::of_output(false).ascii);
-  }
+  show_losses(losses);
   const Batch batch = task.draw(held_out_sequences, held_out);
   std::cout << "\nheld-out sequences: " << percent_of(accuracy_of(model, batch))
             << " of the tokens are right; guessing gets " << percent_of(accuracy_of_guessing()) << "\n";

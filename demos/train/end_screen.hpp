@@ -26,6 +26,9 @@ ShownHead head_for(LanguageModel& model, const Task& task, const arma::uvec& ids
 std::string example_text(const std::vector<arma::uword>& prompt, const std::vector<arma::uword>& written,
                          const std::vector<arma::uword>& expected);
 
+/// Prints the curve of the losses; nothing when there are none.
+void show_losses(const std::vector<double>& losses);
+
 /// Prints what a training has led to: the losses, how many tokens of held-out sequences are right, three examples, the
 /// attention map of one, and writes the picture that was asked for.
 /// @param svg a new file; empty: none

@@ -1,43 +1,46 @@
 #include "trainer.hpp"
 
-#include <algorithm>
+#include <cmath>
 
 #include "attn/initialization.hpp"
 
 namespace attn::training {
 
-LanguageModel new_model(const Task& task, std::uint64_t seed) {
-  LanguageModelConfig config;
-  config.architecture = Architecture::gpt2;
-  config.vocab_size = symbols + 1;
-  config.num_layers = 2;
-  config.hidden_dim = 64;
-  config.attention.embed_dim = 32;
-  config.attention.num_heads = 2;
-  config.attention.num_kv_heads = 2;
-  config.attention.head_dim = 16;
-  config.attention.bias = true;
-  config.norm_epsilon = 1e-5;
-  config.max_position = 2 * length;
-  LanguageModel model(config);
+namespace {
+
+/// As the task needs it at first.
+void initialize_for(LanguageModel& model, const Task& task, std::uint64_t seed) {
   initialize(model, seed);
   constexpr double factor = 5;  // GPT-2's deviation of 0.02 is one for matrices that are much wider
   for (const ParameterView& parameter : parameters_of(model)) {
     if (parameter.decayed) parameter.vector() *= factor;
   }
   model.position_embedding *= task.positions / (factor * 0.02);
-  return model;
 }
 
-TrainingConfig config_of(const Task& task, arma::uword steps) {
-  TrainingConfig config;
-  config.optimizer.beta2 = 0.95;  // the mean of about 20 steps: a training has a few hundred
-  config.schedule.max_rate = 5e-3;
-  config.schedule.min_rate = 1e-4;
-  config.schedule.warmup_steps = std::min(task.warmup_steps, steps);
-  config.schedule.total_steps = steps;
-  return config;
+/// GPT-2's deviation of 0.02 is that of matrices with E = 2500: 1 / sqrt(E), which keeps the size of what goes
+/// through. Of embeddings it stays: the head is tied, and all tokens are predicted nearly alike at first.
+void initialize_for_text(LanguageModel& model, std::uint64_t seed) {
+  initialize(model, seed);
+  const double factor = 1 / (0.02 * std::sqrt(static_cast<double>(model.config().attention.embed_dim)));
+  for (const ParameterView& parameter : parameters_of(model)) {
+    if (parameter.decayed && parameter.name.rfind("blocks.", 0) == 0) parameter.vector() *= factor;
+  }
 }
+
+}  // namespace
+
+Training new_run(const Recipe& recipe) {
+  Training training{recipe, LanguageModel(model_config_of(recipe)), {}, {}, std::mt19937_64(recipe.seed)};
+  if (recipe.is_text()) {
+    initialize_for_text(training.model, recipe.seed);
+  } else {
+    initialize_for(training.model, task_named(recipe.task), recipe.seed);
+  }
+  return training;
+}
+
+std::mt19937_64 held_out_generator(const Recipe& recipe) { return std::mt19937_64(recipe.seed ^ 0x9E3779B97F4A7C15); }
 
 double loss_of(LanguageModel& model, const Batch& batch) {
   model.reset();

@@ -1,18 +1,33 @@
 #pragma once
 
+#include <random>
+#include <vector>
+
 #include "attn/training.hpp"
+#include "recipe.hpp"
 #include "tasks.hpp"
 
 namespace attn::training {
 
-inline constexpr arma::uword batch_size = 32;
+inline constexpr arma::uword batch_size = 32;  // of a task
 
-/// A model like GPT-2, of two layers with two heads each and about 18 000 parameters, drawn anew: as the
-/// task needs it at first.
-LanguageModel new_model(const Task& task, std::uint64_t seed);
+/// A training: all that is needed to go on with it. A saved one has exactly this.
+struct Training {
+  Recipe recipe;
+  LanguageModel model;
+  AdamWState state;
+  std::vector<double> losses;  ///< of each step that was made
+  std::mt19937_64 examples;    ///< draws what the next step learns from
 
-/// How a task is learned in so many steps.
-TrainingConfig config_of(const Task& task, arma::uword steps);
+  bool is_finished() const { return losses.size() >= recipe.steps; }
+};
+
+/// Before the first step. A model for a task is one like GPT-2, of two layers with two heads each and about
+/// 18 000 parameters.
+Training new_run(const Recipe& recipe);
+
+/// For what is measured at the end: another sequence of numbers than that of the examples.
+std::mt19937_64 held_out_generator(const Recipe& recipe);
 
 /// The loss of a batch, without its gradients.
 double loss_of(LanguageModel& model, const Batch& batch);

@@ -143,10 +143,15 @@ class Commands {
         return run_model(c, "generate", words_of(*generate), given_.generate.reference);
       };
     });
-    CLI::App* train = add("train", "let a small transformer learn a task, with the gradients that you wrote", {});
+    CLI::App* train =
+        add("train", "let a small transformer learn a task or a text, with the gradients that you wrote", {});
     add_train_options(*train, given_.train);
     train->callback([this, train] {
-      run_ = [this, train](Course& c) { return run_model(c, "train", words_of(*train), given_.train.reference); };
+      const bool broken = given_.train.broken.has_value();  // with the reference's code; so is fast
+      const std::string program = broken ? "train_break" : given_.train.fast ? "train_fast" : "train";
+      run_ = [this, train, program](Course& c) {
+        return run_model(c, program, words_of(*train), program != "train" || given_.train.reference);
+      };
     });
   }
 

@@ -11,6 +11,7 @@ train=$2
 
 export LC_ALL=C.UTF-8
 export OPENBLAS_NUM_THREADS=1
+cd "$scratch" # models/trained is made here
 no_escapes() { ! grep -q $'\x1b' "$output"; }
 only_ascii() { ! LC_ALL=C grep -q '[^ -~]' "$output"; }
 
@@ -47,10 +48,13 @@ holds "a seed gives the same text" cmp -s "$scratch/one" <(text_of --seed 3)
 text_of --seed 4 >"$scratch/two"
 expect 1 -- cmp -s "$scratch/one" "$scratch/two"
 
-# Ctrl-C: what there is, is shown
+# Ctrl-C: what there is, is shown, and saved
 interrupted "ln 11" "$train" --steps 100000
 holds "it says so" grep -q "tokens per second (interrupted)" "$output"
 holds "and shows what there is" grep -q "What to look for" "$output"
+holds "and how to go on" grep -q "To go on: ./learn train --resume models/trained/reverse" "$output"
+expect 2 "holds a training that is not finished" "--resume" "!For example" -- "$train" --steps 1
+rm -r models/trained/reverse
 
 # the picture
 picture=$scratch/map.svg

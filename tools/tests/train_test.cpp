@@ -149,9 +149,16 @@ TEST(LossCurve, FallsFromTheHighestMeanToZero) {
   for (const char c : curve) EXPECT_LT(static_cast<unsigned char>(c), 0x80);
 }
 
+/// The model of the first task, before the first step.
+LanguageModel new_model(std::uint64_t seed) {
+  learn::TrainOptions options;
+  options.seed = seed;
+  return new_run(recipe_of(options)).model;
+}
+
 /// A model that does not attend yet gives every token that it sees the same.
 TEST(HeadFor, MeasuresTheAttentionInTheAnswersRows) {
-  LanguageModel model = new_model(tasks().front(), 1);
+  LanguageModel model = new_model(1);
   for (const ParameterView& parameter : parameters_of(model)) {
     if (parameter.name.find("query_proj") != std::string::npos) parameter.vector().zeros();
   }
@@ -162,7 +169,7 @@ TEST(HeadFor, MeasuresTheAttentionInTheAnswersRows) {
 }
 
 TEST(HeadFor, FindsTheHeadThatLooksMostAtTheAnswer) {
-  LanguageModel model = new_model(tasks().front(), 1);
+  LanguageModel model = new_model(1);
   const arma::uvec ids = {3, 1, symbols, 3};
   const arma::uvec targets = {none, none, 3, 1};
   const ShownHead shown = head_for(model, task_named("copy"), ids, targets);
@@ -182,9 +189,9 @@ TEST(HeadFor, FindsTheHeadThatLooksMostAtTheAnswer) {
 // ------------------------------------------------------------------------------------------------- training
 
 TEST(NewModel, IsTheSameForTheSameSeed) {
-  LanguageModel one = new_model(tasks().front(), 3);
-  LanguageModel same = new_model(tasks().front(), 3);
-  LanguageModel other = new_model(tasks().front(), 4);
+  LanguageModel one = new_model(3);
+  LanguageModel same = new_model(3);
+  LanguageModel other = new_model(4);
   std::mt19937_64 generator(1);
   const Batch batch = tasks().front().draw(4, generator);
   EXPECT_EQ(loss_of(one, batch), loss_of(same, batch));
@@ -193,7 +200,7 @@ TEST(NewModel, IsTheSameForTheSameSeed) {
 }
 
 TEST(AccuracyOf, CountsTheTargetsThatCount) {
-  LanguageModel model = new_model(tasks().front(), 1);
+  LanguageModel model = new_model(1);
   for (const ParameterView& parameter : parameters_of(model)) {
     if (parameter.name == "token_embedding") parameter.vector().zeros();  // all logits alike: the first token wins
   }
@@ -202,7 +209,7 @@ TEST(AccuracyOf, CountsTheTargetsThatCount) {
 }
 
 TEST(WrittenAfter, ReadsWhatItWrote) {
-  LanguageModel model = new_model(tasks().front(), 1);
+  LanguageModel model = new_model(1);
   model.token_embedding.weight *= 10;  // so that it writes the token that it read
   const auto written = written_after(model, {1, 2, 3}, 3);
   ASSERT_EQ(written.size(), 3u);

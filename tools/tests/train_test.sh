@@ -12,7 +12,7 @@ copy=$3
 "$course/tools/tests/restore_copy.sh" "$course" "$copy"
 cd "$copy"
 export OPENBLAS_NUM_THREADS=1
-rm -f build/dev/own_lessons_train.txt
+rm -rf build/dev/own_lessons_train.txt models/trained
 lesson=lessons/27_training
 learn() { "$tool" --root "$copy" "$@"; }
 train() { learn train --steps 3; }
@@ -46,6 +46,8 @@ expect 1 "Yours: 27 training." "The loss is nan at step 2" "./learn train --refe
 
 changed "$here std::abort();"
 expect 134 "Yours: 27 training." "The training crashed." "./learn train --reference" -- train
+expect 2 "holds a training that is not finished, 1 of 3" "--resume" -- train
+rm -r models/trained
 
 # a mistake: the reference takes its place
 cp solutions/27_training/*.cpp "$lesson/"
@@ -55,7 +57,22 @@ holds "its files are not linked" [ -z "$(own_parts)" ]
 text >"$scratch/own"
 holds "the numbers are the reference's" cmp -s "$scratch/reference" "$scratch/own"
 
+# a text, and then on with it: by lessons 10 and 23, too
+for i in $(seq 99); do echo "line $i of a text that is learned"; done >"$scratch/poem.txt"
+tiny="--width 8 --layers 1 --heads 2 --context 8 --batch 2 --steps 4"
+# shellcheck disable=SC2086
+expect 0 "23 real_weights" "A model like Llama" "step 4 of 4" "a trigram model" "Saved in models/trained/poem" \
+  -- learn train --text "$scratch/poem.txt" $tiny
+expect 0 "line" "new token" -- learn generate "line" --model models/trained/poem --max-tokens 5 --reference
+expect 2 "the training is finished" -- learn train --resume
+# shellcheck disable=SC2086
+expect 0 "All of it is the reference's." "step 4 of 4" "Saved in models/trained/fast" \
+  -- learn train --fast --text "$scratch/poem.txt" $tiny --save models/trained/fast
+rm -r models/trained
+
 # what is asked wrongly
+expect 2 "is a folder" "!reference" -- learn train --text .
+expect 2 "divisor of --width" "!reference" -- learn train --text README.md --heads 7
 expect 2 "--task" "Run with --help" -- learn train --task add
 expect 2 "--steps" "Run with --help" -- learn train --steps 0
 expect 2 "Did you mean: ./learn train" -- learn trian

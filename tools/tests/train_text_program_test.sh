@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# ./learn train --text, as authors build it (with the reference): a text is learned, kept, gone on with bit for bit, and written on
+# by ./learn generate and by PyTorch; and what is refused.
+#
+#   train_text_program_test.sh COURSE TRAIN TRAIN_FAST GENERATE
+set -euo pipefail
+course=$1
+train=$2
+fast=$3
+generate=$4
+# shellcheck source=tools/tests/expect.sh
+. "$course/tools/tests/expect.sh"
+
+export LC_ALL=C.UTF-8
+export OPENBLAS_NUM_THREADS=1
+cd "$scratch" # models/trained is made here
+verse='Röslein sprach: Ich steche dich, daß du ewig denkst an mich. 野薔薇 don'"'"'t;'
+for i in $(seq 90); do printf '%s\n%s Zeile %d\n' "$verse" "$i." "$((i * i))"; done >"rose red.txt"
+small=(--width 16 --layers 1 --heads 2 --context 16 --batch 4)
+bits() { sed -n "s/^  $1  *\([0-9.]*\).*/\1/p" "$output"; }
+less() { awk "BEGIN { exit !($1 < $2) }"; }
+
+# what is on the screen, and what is in the folder
+expect 0 "A model like Llama" "Its text: rose red.txt" " different ones" "The loss before the first step is 5." "= 5.5" \
+  "after step 20 it writes:" "step 100 of 100: loss " "100 steps in " "loss:" "what it writes:" "bits per character" \
+  "the held-out tenth" "a trigram model" "Saved in models/trained/rose-red" \
+  "./learn generate --model models/trained/rose-red" -- "$train" --text "rose red.txt" "${small[@]}" --steps 100
+holds "it has learned something" less "$(bits 'this model')" "$(bits guessing)"
+holds "a trigram knows more than frequencies" less "$(bits 'a trigram model')" "$(bits frequencies)"
+folder=models/trained/rose-red
+for file in config.json tokenizer.json model.safetensors training.safetensors; do
+  holds "$file is saved" [ -s "$folder/$file" ]
+done
+holds "and nothing else" [ "$(find "$folder" -type f | wc -l)" = 4 ]
+
+# nothing is lost
+cp -r "$folder" kept
+expect 2 "was trained on" "--save" "!A model like" -- "$train" --text "rose red.txt"
+expect 2 "the training is finished" "!A model like" -- "$train" --resume
+expect 2 "holds other files" -- "$train" --steps 1 --save "$course/docs"
+expect 2 "not finished" -- sh -c "'$train' --steps 100000 --save cut >cut.txt 2>&1 & sleep 2; kill -TERM \$!; wait \$!;
+  tail -n 1 cut.txt; exec '$train' --save cut"
+holds "SIGTERM saves, too" grep -q "To go on: ./learn train --resume cut" cut.txt
+holds "all files are as they were" diff -r "$folder" kept
+
+# stopped and gone on with: the same numbers, and the same files
+for kind in "--text|rose red.txt|--tokens|bpe|--vocab|300|--architecture|gpt2" "--task|copy"; do
+  IFS='|' read -ra what <<<"$kind"
+  sizes=(--steps 120)
+  [ "${what[0]}" = --task ] || sizes+=("${small[@]}")
+  rm -rf whole part
+  expect 0 "Saved in whole" -- "$train" "${what[@]}" "${sizes[@]}" --save whole
+  for program in "$train" "$train" "$train"; do
+    [ -e part ] && begun=(--resume part) || begun=("${what[@]}" "${sizes[@]}" --save part)
+    "$program" "${begun[@]}" >stopped.txt 2>&1 </dev/null &
+    stopped=$!
+    sleep 0.7
+    kill -INT $stopped 2>/dev/null || true
+    ended=0
+    wait $stopped || ended=$?
+    holds "Ctrl-C ends it with 130, or it was at its end" [ $ended = 130 -o $ended = 0 -o $ended = 2 ]
+    if [ $ended = 130 ]; then holds "it says how to go on" grep -q "To go on: ./learn train --resume part" stopped.txt; fi
+  done
+  "$train" --resume part >resumed.txt 2>&1 </dev/null || true
+  for file in whole/*; do holds "${what[1]}: $file is the same" cmp -s "$file" "part/${file#whole/}"; done
+done
+interrupted "ln 2" "$train" --text "rose red.txt" "${small[@]}" --steps 100000 --save long
+expect 0 "It goes on after step " "steps in " -- sh -c "'$train' --resume long & sleep 2; kill -INT \$!; wait \$!; true"
+
+# what can no longer be gone on with
+printf '!' >>"rose red.txt"
+expect 2 "has changed since the training began" -- "$train" --resume long
+truncate -s -1 "rose red.txt"
+expect 2 "was begun without --fast" -- "$fast" --fast --resume long
+truncate -s -8 long/training.safetensors
+cp long/training.safetensors damaged
+expect 2 "long/training.safetensors: " "!terminate" -- "$train" --resume long
+expect 2 "left as it is" -- "$train" --save long
+holds "it is left as it is" cmp -s damaged long/training.safetensors
+expect 2 "has no training.safetensors" -- "$train" --resume nowhere
+
+# a disk that is full
+expect 2 "could not be saved after step 1:" "What was saved before is still there" "guessing gets" \
+  -- bash -c "trap '' XFSZ; ulimit -f 16; exec '$train' --steps 2 --save full"
+
+# ./learn generate, and PyTorch: from the files alone
+expect 0 "Röslein" -- "$generate" --model models/trained/rose-red "Röslein 野" --max-tokens 40 --temperature 0
+written() { head -n 1 "$output"; }
+for kind in "--architecture llama --kv-heads 1" "--architecture gpt2" "--architecture llama --tokens bpe --vocab 300" \
+  "--architecture gpt2 --tokens bpe --vocab 280"; do
+  rm -rf other
+  # shellcheck disable=SC2086
+  expect 0 "Saved in other" -- "$train" --text "rose red.txt" "${small[@]}" $kind --steps 60 --save other
+  bits=$(bits 'this model')
+  tokens=10
+  expect 0 "new tokens" -- "$generate" --model other "Ich don" --max-tokens $tokens --temperature 0
+  text=$(sed '/prompt tokens/,$d' "$output" | sed 's/�\+/�/g') # of a character that is cut, one or several
+  if /usr/bin/python3 -c 'import torch' 2>/dev/null; then
+    expect 0 -- /usr/bin/python3 "$course/tools/tests/train_torch.py" other "rose red.txt" "Ich don" $tokens
+    holds "$kind: PyTorch's bits per character: $(head -n 1 "$output"), $bits" \
+      awk "BEGIN { d = $(head -n 1 "$output") - $bits; exit !(d < 0.0011 && d > -0.0011) }"
+    holds "$kind: PyTorch writes the same" [ "$(tail -n +2 "$output" | sed 's/�\+/�/g')" = "$text" ]
+  fi
+done
+
+# the fast kernels
+expect 0 "step 10 of 10" "Saved in quick" -- "$fast" --fast --text "rose red.txt" "${small[@]}" --steps 10 --save quick
+bits=$(bits 'this model')
+expect 0 "Saved in slow" -- "$train" --text "rose red.txt" "${small[@]}" --steps 10 --save slow
+holds "they learn the same" awk "BEGIN { d = $(bits 'this model') - $bits; exit !(d < 0.002 && d > -0.002) }"
+"$fast" --fast --text "rose red.txt" "${small[@]}" --steps 2000 --save quick_whole >/dev/null
+"$fast" --fast --text "rose red.txt" "${small[@]}" --steps 2000 --save quick_part >stopped.txt 2>&1 </dev/null &
+stopped=$!
+sleep 0.4
+kill -INT $stopped 2>/dev/null || true
+wait $stopped || true
+expect 2 "was begun with --fast" -- sh -c "if grep -q 'To go on' stopped.txt; then exec '$train' --resume quick_part; fi;
+  echo 'was begun with --fast'; exit 2"
+if grep -q "To go on" stopped.txt; then
+  holds "it says that it is --fast" grep -q "./learn train --fast --resume quick_part" stopped.txt
+fi
+"$fast" --fast --resume quick_part >/dev/null 2>&1 || true
+holds "they go on bit for bit" cmp -s quick_whole/training.safetensors quick_part/training.safetensors
+
+# values that mean nothing
+for option in --text=nowhere --text=. --width=0 --width=many --layers=0 --heads=0 --context=1 --batch=0 --rate=-1 --vocab=9 \
+  --tokens=words --architecture=rnn --kv-heads=3 --heads=3; do
+  expect 2 "${option%%=*}" "!A model like" -- "$train" --text "rose red.txt" "$option"
+done
+expect 2 "too short" "--context" "!A model like" -- "$train" --text "rose red.txt" --context 4000
+
+finish
