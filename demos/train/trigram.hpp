@@ -15,7 +15,7 @@ struct SimpleModels {
   double trigram = 0;  ///< given the two characters before
 };
 
-/// Interpolated models with Kneser-Ney smoothing (Chen, Goodman 1999), as in models/small/train.py: of a count, the
+/// Interpolated models with Kneser-Ney smoothing (Chen, Goodman 1999): of a count, the
 /// discount of 0.75 goes to the model that looks at one character less. The last one of these is uniform over the n
 /// different characters of the training text, and one more: any that is unknown.
 class TrigramModel {
