@@ -90,7 +90,7 @@ std::string replaced(std::string bytes, const std::string& old, const std::strin
 
 TEST(SavedTraining, IsReadAsItWas) {
   for (const Recipe& recipe : {task_recipe(9), text_recipe(9)}) {
-    for (const arma::uword steps : {0, 1, 3}) {
+    for (const arma::uword steps : {0U, 1U, 3U}) {
       const std::string saved = trained_for(recipe, steps);
       Training training = read_training(saved);
       EXPECT_EQ(training.losses.size(), steps);
@@ -128,7 +128,7 @@ TEST(DamagedTraining, IsRefusedWhereverABitIsFlipped) {
   const std::string saved = trained_for(text_recipe(9), 2);
   const auto header = static_cast<unsigned char>(saved[0]) + 256u * static_cast<unsigned char>(saved[1]) + 8;
   std::mt19937_64 generator(1);
-  for (int trial = 0; trial < 600; ++trial) {
+  for (std::size_t trial = 0; trial < 600; ++trial) {
     std::string damaged = saved;
     const std::size_t at = trial < 64 ? trial / 8 : generator() % (trial < 350 ? header : saved.size());
     damaged[at] = static_cast<char>(damaged[at] ^ 1 << (trial < 64 ? trial % 8 : generator() % 8));

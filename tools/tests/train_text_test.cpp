@@ -273,7 +273,7 @@ TEST(TotalNats, AreThoseOfOverlappingWindows) {
     const arma::mat logits = training.model.extend(arma::umat(ids)).slice(0);
     nats -= log_softmax_rows(logits)(5 - (last - j), tokens[j]);
   }
-  for (const arma::uword B : {arma::uword{1}, arma::uword{2}, arma::uword{16}}) {
+  for (const arma::uword B : {1U, 2U, 16U}) {
     EXPECT_NEAR(total_nats(training.model, before, tokens, 6, B), nats, 1e-10) << "B = " << B;
   }
 }
