@@ -40,10 +40,10 @@ def load(peer, folder, size, threads, optimizer=None):
     return peer
 
 
-def fastest_pytorch(folder, size, threads):
+def fastest_pytorch(folder, size, threads, settings):
     """With the setting of its threads that is fastest, and the quickest AdamW."""
     best = None
-    for setting, environment in turns.blas_settings().items():
+    for setting, environment in settings.items():
         peer = load(pytorch(setting, environment), folder, size, threads)
         peer.environment, peer.optimizer = environment, peer.ask("choose")
         peer.seconds(1)
@@ -79,7 +79,8 @@ def measure(folder, size, arguments, versions):
     us = ours()
     us.ask(f"make {folder}/parameters {model(size)}")
     load(us, folder, size, arguments.threads)
-    them = fastest_pytorch(folder, size, arguments.threads)
+    settings = {"": {}} if arguments.as_installed else turns.blas_settings()
+    them = fastest_pytorch(folder, size, arguments.threads, settings)
     load(them, folder, size, arguments.threads, them.optimizer)
     difference = compare(us, them)
     versions.update({"ours": f"{us.version}, kernels {us.ask('kernels')}", them.name: them.version})
@@ -143,7 +144,11 @@ def main():
     parser.add_argument("--sizes", nargs="*", default=SIZES, help="B x L, E, H, layers, such as 32x64,64,4,2")
     parser.add_argument("--lengths", nargs="*", type=int, default=LENGTHS, help="of the second table")
     parser.add_argument("--print-only", action="store_true", help="leave docs/measurements.md alone")
+    parser.add_argument(
+        "--as-installed", action="store_true", help="PyTorch with the BLAS that it finds, not the fastest; prints only"
+    )
     arguments = parser.parse_args()
+    arguments.print_only |= arguments.as_installed
     if arguments.rounds < 7 and not arguments.print_only:
         parser.error("at least 7 rounds, for a median that is written down")
     rows, lengths, versions = [], [], {}
