@@ -101,15 +101,16 @@ arma::fcube AttentionLayer::forward(const arma::fcube& X, bool causal) {
       heads.count = std::min(heads_together_, H_ - heads.first);
       for (Range chunk = {0, panels_per_chunk}; chunk.first < panels_; chunk.first += panels_per_chunk) {
         chunk.count = std::min(panels_per_chunk, panels_ - chunk.first);
-        team_.share_out(chunk.count, [&](size_t p) { pack(X, chunk.first + p, p); });
+        team_.share_out(thread, chunk.count, [&](size_t p) { pack(X, chunk.first + p, p); });
         const ProjectionTasks projections = {chunk.count, 3, heads.count};
-        team_.share_out(projections.size(), [&](size_t i) { project(heads, chunk, projections.at(i)); });
+        team_.share_out(thread, projections.size(), [&](size_t i) { project(heads, chunk, projections.at(i)); });
       }
       const AttentionTasks tasks = {B_ * heads.count, per_sequence_};
-      team_.share_out(tasks.size(), [&](size_t i) { attend(heads, tasks.at(i), causal, query_groups_[thread]); });
+      team_.share_out(thread, tasks.size(),
+                      [&](size_t i) { attend(heads, tasks.at(i), causal, query_groups_[thread]); });
     }
     const ProjectionTasks projections = {panels_, 1, H_};
-    team_.share_out(projections.size(), [&](size_t i) { project_output(projections.at(i), output); });
+    team_.share_out(thread, projections.size(), [&](size_t i) { project_output(projections.at(i), output); });
   });
   return output;
 }

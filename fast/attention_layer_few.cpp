@@ -27,12 +27,12 @@ arma::fcube AttentionLayer::forward_few(const arma::fcube& X, bool causal) {
     }
   }
   arma::fmat result(E_, rows);
-  team_.run([&](size_t) {
-    team_.share_out(3 * H_, [&](size_t band) {
+  team_.run([&](size_t thread) {
+    team_.share_out(thread, 3 * H_, [&](size_t band) {
       qkv_.project_few(band, {inputs_.data(), E_}, rows, {queries_.data(), 3 * E_});
     });
-    team_.share_out(B_ * H_, [&](size_t slice) { attend_few(slice / H_, slice % H_, causal); });
-    team_.share_out(H_, [&](size_t band) {
+    team_.share_out(thread, B_ * H_, [&](size_t slice) { attend_few(slice / H_, slice % H_, causal); });
+    team_.share_out(thread, H_, [&](size_t band) {
       output_.project_few(band, {queries_.data(), 3 * E_}, rows, {result.memptr(), E_});
     });
   });

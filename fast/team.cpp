@@ -25,7 +25,7 @@ bool spin_until(Condition done, int looks) {
 
 }  // namespace
 
-Team::Team(std::size_t threads) {
+Team::Team(std::size_t threads) : shares_(threads) {
   for (std::size_t t = 1; t < threads; ++t) threads_.emplace_back([this, t] { live(t); });
 }
 
@@ -53,7 +53,7 @@ void Team::wait_for_all() {
   const std::size_t meeting = meetings_.load(std::memory_order_acquire);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size()) {
     arrived_.store(0, std::memory_order_relaxed);
-    next_.store(0, std::memory_order_relaxed);
+    for (Share& share : shares_) share.begun.store(0, std::memory_order_relaxed);
     meetings_.store(meeting + 1, std::memory_order_release);
     return;
   }

@@ -128,7 +128,7 @@ struct MultiplyRows {
   }
 };
 
-/// Strip by strip, so that a strip stays in the first caches for all rows. Meanwhile the next one is fetched.
+/// Strip by strip, so that a strip stays in the first caches for all rows.
 void multiply(Factor left, Strips right, Target target, size_t rows, size_t columns, size_t steps) {
   const size_t tiles = (rows + tile_columns - 1) / tile_columns;
   for (size_t c = 0; c < columns; c += R) {
@@ -138,11 +138,6 @@ void multiply(Factor left, Strips right, Target target, size_t rows, size_t colu
       Target tile = target;
       tile.data += first * target.row;
       if (tile.added != nullptr) tile.added += first * target.row;
-      for (size_t k = steps * t / tiles; k < steps * (t + 1) / tiles && c + R < columns; ++k) {
-        const float* later = right.data + right.strip + k * right.step;
-        __builtin_prefetch(later, 0, 2);
-        if (R * sizeof(float) > 64) __builtin_prefetch(later + lanes, 0, 2);
-      }
       const Factor part = {left.data + first * left.row, left.row, left.step};
       with_width<MultiplyRows>(next - first, part, right.data, right.step, &tile, width, steps);
       first = next;

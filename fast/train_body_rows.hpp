@@ -148,18 +148,25 @@ void gated_backward(float* x, float* d_y, size_t count) {
   });
 }
 
-inline void block(float* row, size_t first, size_t last, size_t count) {
-  for (size_t j = 0; j < first; ++j) row[j] = -__builtin_inff();
-  for (size_t j = last; j < count; ++j) row[j] = -__builtin_inff();
+/// Of a row, lanes numbers from place j on. Those outside [first, last) become -infinity.
+inline __attribute__((always_inline)) Vector seen_scores(const float* row, size_t j, size_t first, size_t last) {
+  const Vector scores = load(row + j);
+  if (first <= j && j + lanes <= last) return scores;
+  Vector place;
+#pragma GCC unroll 16
+  for (int i = 0; i < lanes; ++i) place[i] = static_cast<float>(i);
+  place += static_cast<float>(j);
+  const Vector unseen = all(-__builtin_inff());
+  const Vector before_last = place < static_cast<float>(last) ? scores : unseen;
+  return place < static_cast<float>(first) ? unseen : before_last;
 }
 
 SoftmaxStatistics softmax(float* row, size_t first, size_t last, size_t count, float scale, float factor) {
-  block(row, first, last, count);
-  Vector largest = load(row), sum = {};
-  for (size_t j = lanes; j < count; j += lanes) largest = larger(largest, load(row + j));
+  Vector largest = seen_scores(row, 0, first, last), sum = {};
+  for (size_t j = lanes; j < count; j += lanes) largest = larger(largest, seen_scores(row, j, first, last));
   const float maximum = scale * reduced(largest, [](Four a, Four b) { return a > b ? a : b; });
   for (size_t j = 0; j < count; j += lanes) {
-    const Vector power = exp2(load(row + j) * scale - maximum);
+    const Vector power = exp2(seen_scores(row, j, first, last) * scale - maximum);
     store(row + j, power);
     sum += power;
   }
@@ -170,9 +177,8 @@ SoftmaxStatistics softmax(float* row, size_t first, size_t last, size_t count, f
 
 void softmax_backward(float* row, float* d_row, size_t first, size_t last, size_t count, float scale,
                       SoftmaxStatistics how, float delta, float factor) {
-  block(row, first, last, count);
   for (size_t j = 0; j < count; j += lanes) {
-    const Vector weight = exp2(load(row + j) * scale - how.maximum) * how.inverse;
+    const Vector weight = exp2(seen_scores(row, j, first, last) * scale - how.maximum) * how.inverse;
     store(row + j, weight);
     store(d_row + j, weight * (load(d_row + j) - delta) * factor);
   }

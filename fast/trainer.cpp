@@ -97,13 +97,18 @@ void Trainer::Parts::check(const Batch& of_step) const {
                                                      ", the rows of position_embedding");
 }
 
+/// A thread's share is its share of the first kind, then of the second, and so on.
 void Trainer::Parts::share_out(size_t thread, const Tasks& tasks) {
   size_t count = 0;
   for (const Tasks::Kind& kind : tasks.kinds) count += kind.count;
-  team.share_out(count, [&](size_t i) {
-    auto kind = tasks.kinds.begin();
-    for (; i >= kind->count; ++kind) i -= kind->count;
-    kind->task(owns[thread], i);
+  team.share_out(thread, count, [&](size_t i) {
+    for (size_t owner = 0;; ++owner) {
+      for (const Tasks::Kind& kind : tasks.kinds) {
+        const size_t first = team.first_of(owner, kind.count), own = team.first_of(owner + 1, kind.count) - first;
+        if (i < own) return kind.task(owns[thread], first + i);
+        i -= own;
+      }
+    }
   });
 }
 
@@ -118,6 +123,7 @@ double Trainer::Parts::run(const std::vector<Batch>& batches, bool backward_too)
   with_backward = backward_too;
   double sum = 0;
   first_pass = true;
+  turn_weights();
   for (const Batch& each : batches) {
     batch = &each;
     const size_t sequences = each.ids.n_cols, rows = each.ids.n_rows;
@@ -136,6 +142,7 @@ double Trainer::Parts::run(const std::vector<Batch>& batches, bool backward_too)
       first_pass = false;
     }
   }
+  if (with_backward) add_halves();
   return sum / static_cast<double>(std::max<size_t>(count, 1));
 }
 

@@ -30,13 +30,6 @@ void Trainer::Parts::backward(size_t thread) {
     add_gradients(tasks, places.down, {layer.up, row_U}, {d_stream, row_E});
     add_gradients(tasks, places.output, {layer.context, row_C}, {d_h, row_E});
     add_gradients(tasks, places.feed_forward_norm, 1);
-    tasks.kinds.push_back(turning(places.qkv.weight, qkv).kinds.front());
-    if (n > 0) {
-      const BlockPlaces& next = parameters.blocks[n - 1];
-      tasks.kinds.push_back(turning(next.up.weight, up).kinds.front());
-      tasks.kinds.push_back(turning(next.down.weight, down).kinds.front());
-      tasks.kinds.push_back(turning(next.output.weight, output).kinds.front());
-    }
     // Many small tasks come last, as then no thread waits long for the others; few large ones first.
     const Tasks::Kind attention = {B * G, [&](Own& own, size_t i) { attend_backward(own, layer, i / G, i % G); }};
     tasks.kinds.insert(B * G < 4 * team.size() ? tasks.kinds.begin() : tasks.kinds.end(), attention);
@@ -59,10 +52,11 @@ void Trainer::Parts::after_attention_backward(Own& own, size_t n, size_t block, 
   KeptLayer& layer = layers[n];
   const float *d_x = d_stream.data() + first * row_E, *h = layer.h.data() + first * row_E;
   float *d_hidden = d_up.data() + first * row_U, *of_h = d_h.data() + first * row_E;
-  kernels.train.multiply({d_x, row_E, 1}, down.strips(E, R), {d_hidden, R, row_U}, rows, F, E);
+  kernels.train.multiply({d_x, row_E, 1}, layer.down_turned.strips(E, R), {d_hidden, R, row_U}, rows, F, E);
   const auto activate_backward = gated ? kernels.train.gated_backward : kernels.train.gelu_backward;
   for (size_t i = 0; i < rows; ++i) activate_backward(layer.up.data() + (first + i) * row_U, d_hidden + i * row_U, F);
-  kernels.train.multiply({d_hidden, row_U, 1}, up.strips(U, R), {own.normalized.data(), R, row_E}, rows, E, U);
+  kernels.train.multiply({d_hidden, row_U, 1}, layer.up_turned.strips(U, R), {own.normalized.data(), R, row_E}, rows, E,
+                         U);
 
   float* d_weight = partial(1, block);
   std::fill_n(d_weight, 2 * E, 0.0f);
@@ -75,8 +69,8 @@ void Trainer::Parts::after_attention_backward(Own& own, size_t n, size_t block, 
     kernels.train.normalize_again(h + i * row_E, E, weight, bias, statistics,
                                   normalized_h.data() + (first + i) * row_E);
   }
-  kernels.train.multiply({of_h, row_E, 1}, output.strips(E, R), {d_context.data() + first * row_C, R, row_C}, rows,
-                         H * D, E);
+  kernels.train.multiply({of_h, row_E, 1}, layer.output_turned.strips(E, R),
+                         {d_context.data() + first * row_C, R, row_C}, rows, H * D, E);
 }
 
 /// From the gradients of queries, keys and values to the stream before the layer.
@@ -85,7 +79,8 @@ void Trainer::Parts::before_attention_backward(Own& own, size_t n, size_t block,
   KeptLayer& layer = layers[n];
   float* d_qkv = layer.qkv.data() + first * row_W;
   if (gated) turn_rows(d_qkv, rows, first, -1);
-  kernels.train.multiply({d_qkv, row_W, 1}, qkv.strips(W, R), {own.normalized.data(), R, row_E}, rows, E, W);
+  kernels.train.multiply({d_qkv, row_W, 1}, layer.qkv_turned.strips(W, R), {own.normalized.data(), R, row_E}, rows, E,
+                         W);
 
   float* d_weight = partial(0, block);
   std::fill_n(d_weight, 2 * E, 0.0f);

@@ -47,7 +47,6 @@ void Trainer::Parts::prepare() {
   reserve(T * row_V, {&logits});
   reserve(T * row_E, {&final_normalized});
   final_norm.resize(T);
-  reserve(E * divided_up(V, R) * R + V * divided_up(E, R) * R, {&head.numbers});
   for (Own& own : owns) {
     reserve(rows_per_block * row_E, {&own.normalized});
     reserve(rows_per_block * row_F, {&own.hidden});
@@ -59,11 +58,6 @@ void Trainer::Parts::prepare() {
   reserve(T * row_C, {&d_context});
   reserve(T * row_U, {&d_up});
   reserve(2 * blocks * 2 * E, {&partials});
-  const size_t width = divided_up(E, R) * R;
-  reserve(W * width, {&qkv.numbers});
-  reserve(U * width, {&up.numbers});
-  reserve(E * divided_up(H * D, R) * R, {&output.numbers});
-  reserve(E * divided_up(F, R) * R, {&down.numbers});
   for (Own& own : owns) {
     reserve(tokens_per_strip * R, {&own.strip});
     reserve(queries_per_block * score_stride, {&own.d_scores});
@@ -71,38 +65,40 @@ void Trainer::Parts::prepare() {
   }
 }
 
+/// Weights that are multiplied by from the other side, too: all for the backward pass, a tied head for the forward pass.
 /// (rows x columns) becomes (columns x rows): a task for each strip of the result.
-Trainer::Parts::Tasks Trainer::Parts::turning(const Place& weight, Turned& turned) const {
-  return {{{divided_up(weight.rows, R), [this, &weight, &turned](Own&, size_t strip) {
-              const size_t rows = std::min(R, weight.rows - strip * R);
-              for (size_t c = 0; c < weight.columns; c += R) {
-                kernels.train.turn_to_strip(parameters.value(weight) + c * weight.rows + strip * R * R, R, rows,
-                                            std::min(R, weight.columns - c),
-                                            turned.numbers.data() + (strip * weight.columns + c) * R);
-              }
-            }}}};
+void Trainer::Parts::turn_weights() {
+  Tasks tasks;
+  const auto turn = [&](const Place& weight, Turned& turned) {
+    turned.numbers.reserve(divided_up(weight.rows, R) * R * weight.columns + max_rows);
+    tasks.kinds.push_back({divided_up(weight.rows, R), [this, &weight, &turned](Own&, size_t strip) {
+                             const size_t rows = std::min(R, weight.rows - strip * R);
+                             for (size_t c = 0; c < weight.columns; c += R) {
+                               kernels.train.turn_to_strip(parameters.value(weight) + c * weight.rows + strip * R * R,
+                                                           R, rows, std::min(R, weight.columns - c),
+                                                           turned.numbers.data() + (strip * weight.columns + c) * R);
+                             }
+                           }});
+  };
+  const bool tied = parameters.head.empty();
+  if (tied || with_backward) turn(tied ? parameters.tokens : parameters.head, head);
+  for (size_t n = 0; with_backward && n < layers.size(); ++n) {
+    const BlockPlaces& places = parameters.blocks[n];
+    turn(places.qkv.weight, layers[n].qkv_turned);
+    turn(places.output.weight, layers[n].output_turned);
+    turn(places.up.weight, layers[n].up_turned);
+    turn(places.down.weight, layers[n].down_turned);
+  }
+  team.run([&](size_t thread) { share_out(thread, tasks); });
 }
 
 void Trainer::Parts::forward(size_t thread) {
-  const bool tied = parameters.head.empty();
-  Tasks first;
-  const auto turn = [&](const Place& weight, Turned& turned) {
-    first.kinds.push_back(turning(weight, turned).kinds.front());
-  };
-  if (tied || with_backward) turn(tied ? parameters.tokens : parameters.head, head);
-  if (with_backward) {
-    const BlockPlaces& last = parameters.blocks.back();
-    turn(last.up.weight, up);
-    turn(last.down.weight, down);
-    turn(last.output.weight, output);
-  }
-  share_out(thread, first);
   for_blocks(thread, [&](Own& own, size_t, size_t first_row, size_t rows) {
     embed(first_row, rows);
     before_attention(own, 0, first_row, rows);
   });
   for (size_t n = 0; n < layers.size(); ++n) {
-    team.share_out(B * H, [&](size_t i) { attend(owns[thread], layers[n], i / H, i % H); });
+    team.share_out(thread, B * H, [&](size_t i) { attend(owns[thread], layers[n], i / H, i % H); });
     for_blocks(thread, [&](Own& own, size_t block, size_t first_row, size_t rows) {
       after_attention(own, n, first_row, rows);
       if (n + 1 < layers.size()) {

@@ -43,8 +43,9 @@ TrainerParameters::TrainerParameters(const LanguageModelConfig& config, size_t R
     name_piece("head", head);
   }
   for (AlignedFloats* array : {&values, &gradients, &m, &v}) {
-    array->reserve(size_ + max_rows);
-    std::fill_n(array->data(), size_ + max_rows, 0.0f);
+    const size_t size = (array == &gradients ? halves : 1) * size_ + max_rows;
+    array->reserve(size);
+    std::fill_n(array->data(), size, 0.0f);
   }
 }
 

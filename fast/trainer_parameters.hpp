@@ -10,6 +10,11 @@
 
 namespace attn::fast {
 
+/// Sums over tokens are computed for so many parts of a pass, whose sums are added at the end: what another processor
+/// wrote is slow to read, and so each thread reads mostly what it wrote itself. As many for any number of threads: the
+/// result must not depend on it.
+inline constexpr std::size_t halves = 2;
+
 /// Where a matrix is among the numbers of all parameters, or of all gradients: in strips (train_kernels.hpp), the last
 /// of them filled up with zeros. A row, such as a bias, is a matrix of one row.
 struct Place {
@@ -39,7 +44,8 @@ struct BlockPlaces {
   LinearPlaces down;  ///< F -> E
 };
 
-/// A model's parameters in float, their gradients, and AdamW's m and v: four arrays with the same places.
+/// A model's parameters in float, their gradients, and AdamW's m and v: arrays with the same places. There are gradients of
+/// two halves of the tokens, one array after the other: the sum replaces the first.
 class TrainerParameters {
  public:
   /// @param config checked, with head_dim
@@ -51,7 +57,9 @@ class TrainerParameters {
   NormPlaces final_norm;
 
   const float* value(const Place& place) const { return place.empty() ? nullptr : values.data() + place.first; }
-  float* gradient(const Place& place) const { return place.empty() ? nullptr : gradients.data() + place.first; }
+  float* gradient(const Place& place, std::size_t half) const {
+    return place.empty() ? nullptr : gradients.data() + half * size_ + place.first;
+  }
 
   /// How many numbers each array has.
   std::size_t size() const { return size_; }

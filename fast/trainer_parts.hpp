@@ -17,6 +17,8 @@ inline constexpr std::size_t rows_per_gradient = 192;  ///< of a weight's gradie
 inline constexpr std::size_t strips_per_gradient = 4;  ///< likewise: for them the inputs stay in the second cache
 inline constexpr std::size_t queries_per_block = 32;   ///< whose scores are kept at the same time
 
+inline constexpr std::size_t numbers_per_task = 1 << 14;  ///< where a task is the same for all parameters
+
 /// About as many tokens go forward and backward together. What is kept of a narrow model then fits into the caches; the
 /// gradients of a wide one are read less often.
 inline constexpr std::size_t tokens_per_pass(std::size_t E) { return E < 256 ? 512 : 1024; }
@@ -31,6 +33,12 @@ struct Trainer::Parts {
 
   Parts(const LanguageModelConfig& config, size_t threads, const Kernels& kernels);
 
+  /// A matrix turned: (columns x rows) in strips.
+  struct Turned {
+    AlignedFloats numbers;
+    Strips strips(size_t rows, size_t width) const { return {numbers.data(), rows * width, width}; }  // width: R
+  };
+
   /// What the backward pass needs of a layer.
   struct KeptLayer {
     AlignedFloats qkv;      ///< (T x W), turned by RoPE; their gradients in the end
@@ -39,6 +47,7 @@ struct Trainer::Parts {
     AlignedFloats up;       ///< (T x U); their activations in the end
     std::vector<RowStatistics> attention_norm, feed_forward_norm;  ///< T
     std::vector<SoftmaxStatistics> softmax;                        ///< (B x H x L)
+    Turned qkv_turned, output_turned, up_turned, down_turned;      ///< its weights
   };
 
   /// What one thread needs for itself.
@@ -49,12 +58,6 @@ struct Trainer::Parts {
     AlignedFloats scores, d_scores;  ///< (queries_per_block x score_stride)
     AlignedFloats keys, values;      ///< (D x L) in strips
     AlignedFloats d_keys, d_values;  ///< (L x D)
-  };
-
-  /// A matrix turned: (columns x rows) in strips.
-  struct Turned {
-    AlignedFloats numbers;
-    Strips strips(size_t rows, size_t width) const { return {numbers.data(), rows * width, width}; }  // width: R
   };
 
   /// Kinds of tasks that threads share out among themselves: task(own, i) for i = 0 to count - 1.
@@ -73,7 +76,7 @@ struct Trainer::Parts {
   void share_out(size_t thread, const Tasks& tasks);
   template <class Each>
   void for_blocks(size_t thread, Each each) {  // each(own, block, first row, rows)
-    team.share_out(blocks, [&](size_t block) {
+    team.share_out(thread, blocks, [&](size_t block) {
       const size_t first = block * rows_per_block;
       if (first < T) each(owns[thread], block, first, std::min(rows_per_block, T - first));
     });
@@ -82,17 +85,19 @@ struct Trainer::Parts {
   arma::uword at(const arma::umat& of_batch, size_t token) const {
     return of_batch(token % L, first_sequence + token / L);
   }
+  size_t first_block_of(size_t half) const { return blocks * half / halves; }
+  size_t first_token_of(size_t half) const { return std::min(T, first_block_of(half) * rows_per_block); }
   float* partial(size_t norm, size_t block) const { return partials.data() + (norm * blocks + block) * 2 * E; }
 
   // trainer_forward.cpp
   void find_angles(size_t tokens);
+  void turn_weights();
   void forward(size_t thread);
   void embed(size_t first, size_t rows);
   void before_attention(Own& own, size_t n, size_t first, size_t rows);
   void after_attention(Own& own, size_t n, size_t first, size_t rows);
   void finish(Own& own, size_t block, size_t first, size_t rows);
   double lose(float* logits, size_t token) const;
-  Tasks turning(const Place& weight, Turned& turned) const;
 
   // trainer_attention.cpp
   struct Seen;
@@ -106,7 +111,7 @@ struct Trainer::Parts {
   void before_attention_backward(Own& own, size_t n, size_t block, size_t first, size_t rows);
   void after_attention_backward(Own& own, size_t n, size_t block, size_t first, size_t rows);
 
-  // trainer_gradients.cpp: sums over all tokens
+  // trainer_gradients.cpp: sums over the tokens
   /// A matrix of activations or their gradients, in rows.
   struct Activations {
     const AlignedFloats& numbers;
@@ -114,9 +119,10 @@ struct Trainer::Parts {
   };
   void add_gradients(Tasks& tasks, const LinearPlaces& linear, Activations inputs, Activations d_outputs);
   void add_gradients(Tasks& tasks, const NormPlaces& norm, size_t partial);
-  void add_strips(Own& own, const LinearPlaces& linear, Activations inputs, Activations d_outputs, size_t first_column,
-                  size_t first_row);
+  void add_strips(Own& own, const LinearPlaces& linear, Activations inputs, Activations d_outputs, size_t half,
+                  size_t first_column, size_t first_row);
   void add_embeddings(Tasks& tasks);
+  void add_halves();
 
   // trainer_update.cpp
   double gradient_norm();
@@ -148,7 +154,7 @@ struct Trainer::Parts {
   AlignedFloats d_up;                      ///< (T x U)
   AlignedFloats normalized, normalized_h;  ///< (T x E), what qkv and up were computed from
   AlignedFloats partials;                  ///< of the gradients of two norms: (2 x blocks x 2 E)
-  Turned head, qkv, output, up, down;
+  Turned head;
   std::vector<double> losses;         ///< of each block
   std::vector<float> cosines, sines;  ///< (L x D/2); empty for gpt2
 

@@ -12,8 +12,6 @@ namespace {
 
 using std::size_t;
 
-constexpr size_t numbers_per_task = 1 << 14;
-
 /// Lesson 27's learning_rate_at: the trainer links no solution.
 double rate_at(arma::uword step, const LearningRateSchedule& schedule) {
   const arma::uword W = schedule.warmup_steps, T = schedule.total_steps;
@@ -36,8 +34,8 @@ void require_columns(const std::vector<arma::vec>& columns, const std::vector<si
 double Trainer::Parts::gradient_norm() {
   const std::vector<TrainerParameters::Section> sections = parameters.sections(numbers_per_task);
   std::vector<float> squares(sections.size());
-  team.run([&](size_t) {
-    team.share_out(sections.size(), [&](size_t i) {
+  team.run([&](size_t thread) {
+    team.share_out(thread, sections.size(), [&](size_t i) {
       const float* numbers = parameters.gradients.data() + sections[i].first;
       squares[i] = kernels.train.dot(numbers, numbers, sections[i].count);
     });
@@ -64,8 +62,8 @@ void Trainer::Parts::update(double norm, double learning_rate, const TrainingCon
   numbers.epsilon = single(optimizer.epsilon);
   const float kept = single(1 - learning_rate * optimizer.weight_decay);
   const std::vector<TrainerParameters::Section> sections = parameters.sections(numbers_per_task);
-  team.run([&](size_t) {
-    team.share_out(sections.size(), [&](size_t i) {
+  team.run([&](size_t thread) {
+    team.share_out(thread, sections.size(), [&](size_t i) {
       const auto [first, count, decayed] = sections[i];
       kernels.train.adamw(parameters.values.data() + first, parameters.gradients.data() + first,
                           parameters.m.data() + first, parameters.v.data() + first, count, decayed ? kept : 1, numbers);

@@ -40,18 +40,14 @@ def load(peer, folder, size, threads, optimizer=None):
     return peer
 
 
-def fastest_pytorch(folder, size, threads, settings):
-    """With the setting of its threads that is fastest, and the quickest AdamW."""
-    best = None
-    for setting, environment in settings.items():
+def pytorch_peers(folder, size, threads):
+    """One for each setting of its threads, the first as it is installed, with the quickest AdamW."""
+    peers = []
+    for setting, environment in turns.blas_settings().items():
         peer = load(pytorch(setting, environment), folder, size, threads)
         peer.environment, peer.optimizer = environment, peer.ask("choose")
-        peer.seconds(1)
-        peer.once = min(peer.seconds(1) for _ in range(3))
-        best, slower = (peer, best) if best is None or peer.once < best.once else (best, peer)
-        if slower:
-            slower.close()
-    return best
+        peers.append(peer)
+    return peers
 
 
 def growth(peer, folder, size, threads, optimizer=None):
@@ -75,58 +71,65 @@ def compare(us, them):
 
 
 def measure(folder, size, arguments, versions):
-    """A row with times, one with the rest, and the ratios."""
+    """A row with times, and one with the rest."""
     us = ours()
     us.ask(f"make {folder}/parameters {model(size)}")
     load(us, folder, size, arguments.threads)
-    settings = {"": {}} if arguments.as_installed else turns.blas_settings()
-    them = fastest_pytorch(folder, size, arguments.threads, settings)
-    load(them, folder, size, arguments.threads, them.optimizer)
-    difference = compare(us, them)
-    versions.update({"ours": f"{us.version}, kernels {us.ask('kernels')}", them.name: them.version})
+    installed, *others = pytorch_peers(folder, size, arguments.threads)
+    difference = compare(us, installed)
+    versions.update({"ours": f"{us.version}, kernels {us.ask('kernels')}", installed.name: installed.version})
 
     sgemm = []
     taken = turns.take_turns(
-        [us, them],
+        [us, installed, *others],
         arguments.rounds,
         arguments.seconds,
         lambda: sgemm.append(float(us.ask(f"sgemm {arguments.threads}"))),
     )
+    fastest = min([installed, *others], key=lambda peer: statistics.median(taken[peer]))
     flops = 6 * float(us.ask("macs"))  # two for each, forward, and twice as many backward
     B, L, E, H, N = size
     name = {"B x L": f"{B} x {L}", "E, H, layers": f"{E}, {H}, {N}"}
-    ratios = [theirs / mine for theirs, mine in zip(taken[them], taken[us])]
     milliseconds = lambda peer: spread([s * 1e3 for s in taken[peer]])
+    ratios = lambda peer: spread([theirs / mine for theirs, mine in zip(taken[peer], taken[us])])
+    rate = lambda peer: f"{statistics.median(flops / s for s in taken[peer]) * 1e-9:.0f}"
+    settings = [fastest.setting or "as installed", f"AdamW: {fastest.optimizer}"]
     time = {
         **name,
         "ours, ms": milliseconds(us),
-        "PyTorch, ms": ", ".join(filter(None, [milliseconds(them), them.setting, f"AdamW: {them.optimizer}"])),
-        "PyTorch / ours": spread(ratios),
+        "PyTorch as installed, ms": milliseconds(installed),
+        "as installed / ours": ratios(installed),
+        "PyTorch, ms": ", ".join([milliseconds(fastest), *settings]),
+        "PyTorch / ours": ratios(fastest),
     }
-    environment, optimizer, setting = them.environment, them.optimizer, them.setting
-    us.close()
-    them.close()
     rest = {
         **name,
-        "ours, GFLOP/s": f"{statistics.median(flops / s for s in taken[us]) * 1e-9:.0f}",
-        "PyTorch, GFLOP/s": f"{statistics.median(flops / s for s in taken[them]) * 1e-9:.0f}",
+        "ours, GFLOP/s": rate(us),
+        "PyTorch, GFLOP/s": rate(fastest),
         "of sgemm's rate": spread([100 * flops / s / rate for s, rate in zip(taken[us], sgemm)], 0) + " %",
+    }
+    for peer in taken:
+        peer.close()
+    rest |= {
         "memory, ours, MiB": f"{growth(ours(), folder, size, arguments.threads) / MIB:.0f}",
         "memory, PyTorch, MiB": "%.0f"
-        % (growth(pytorch(setting, environment), folder, size, arguments.threads, optimizer) / MIB),
+        % (
+            growth(pytorch(fastest.setting, fastest.environment), folder, size, arguments.threads, fastest.optimizer)
+            / MIB
+        ),
         "losses differ by": f"{difference:.0e}",
     }
     for row in (time, rest):
         print(", ".join(f"{column}: {value}" for column, value in row.items()), flush=True)
-    return time, rest, statistics.median(ratios)
+    return time, rest
 
 
 def length_row(folder, length, arguments, versions):
     B, E, H, N = OF_LENGTHS
-    time, rest, _ = measure(folder, (B, length, E, H, N), arguments, versions)
+    time, rest = measure(folder, (B, length, E, H, N), arguments, versions)
     return {
         "L": str(length),
-        **{column: time[column] for column in ("ours, ms", "PyTorch, ms", "PyTorch / ours")},
+        **{column: time[column] for column in list(time)[2:]},
         **{column: rest[column] for column in ("memory, ours, MiB", "memory, PyTorch, MiB")},
     }
 
@@ -144,11 +147,7 @@ def main():
     parser.add_argument("--sizes", nargs="*", default=SIZES, help="B x L, E, H, layers, such as 32x64,64,4,2")
     parser.add_argument("--lengths", nargs="*", type=int, default=LENGTHS, help="of the second table")
     parser.add_argument("--print-only", action="store_true", help="leave docs/measurements.md alone")
-    parser.add_argument(
-        "--as-installed", action="store_true", help="PyTorch with the BLAS that it finds, not the fastest; prints only"
-    )
     arguments = parser.parse_args()
-    arguments.print_only |= arguments.as_installed
     if arguments.rounds < 7 and not arguments.print_only:
         parser.error("at least 7 rounds, for a median that is written down")
     rows, lengths, versions = [], [], {}

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <armadillo>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -473,16 +474,32 @@ TEST(Team, SharesOutTasks) {
     std::vector<int> first(100), second(3), sums(threads);
     for (int call = 0; call < 50; ++call) {
       team.run([&](std::size_t t) {
-        team.share_out(first.size(), [&](std::size_t i) { ++first[i]; });
+        team.share_out(t, first.size(), [&](std::size_t i) { ++first[i]; });
         for (const int number : first) sums[t] += number;
-        team.share_out(0, [&](std::size_t) { ++sums[0]; });
-        team.share_out(second.size(), [&](std::size_t i) { second[i] += 2; });
+        team.share_out(t, 0, [&](std::size_t) { ++sums[0]; });
+        team.share_out(t, second.size(), [&](std::size_t i) { second[i] += 2; });
       });
     }
     EXPECT_THAT(first, ::testing::Each(50));
     EXPECT_THAT(second, ::testing::Each(100));
     EXPECT_THAT(sums, ::testing::Each(100 * 50 * 51 / 2)) << "each thread sees what all have done";
   }
+}
+
+TEST(Team, HelpsAThreadWhoseTaskTakesLong) {
+  Team team(2);
+  std::atomic<int> others{0};
+  team.run([&](std::size_t t) {
+    team.share_out(t, 10, [&](std::size_t i) {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+      while (i == 0 && others < 9 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+      if (i != 0) {
+        ++others;
+      } else {
+        EXPECT_EQ(others, 9) << "tasks 1 to 4 wait for the thread that has the first";
+      }
+    });
+  });
 }
 
 TEST(Team, WorksInAllThreadsAndMeets) {

@@ -140,6 +140,15 @@ TEST(Trainer, HasTheGradientsOfWholeRegisters) {
 
 TEST(Trainer, HasTheGradientsOfASingleToken) { expect_gradients(gpt2_config(), {batch_of(1, 1, 37, 2)}); }
 
+TEST(Trainer, ForgetsTheGradientsOfTheCallBefore) {  // also where a batch is too small to have two halves
+  LanguageModel model = model_of(gpt2_config());
+  const std::vector<Batch> large = {batch_of(40, 3, 37)}, small = {batch_of(1, 1, 37, 2)};
+  const LossAndGradients want = accumulate_gradients(model, small);
+  Trainer trainer(gpt2_config(), parameters_of(model), 2);
+  result_of(trainer, large, want.gradients);
+  expect_near(result_of(trainer, small, want.gradients).gradients, want.gradients, "after a large batch");
+}
+
 TEST(Trainer, HasTheGradientsOfAnUntiedHeadAndOfNoBiases) {
   LanguageModelConfig config = gpt2_config();
   config.tied_head = false;
