@@ -53,6 +53,6 @@ def figures():
     panel(figure, 36, 110, "A step, ms", columns["L"], columns["ours, ms"], columns["PyTorch, ms"])
     memory = columns["memory, ours, MiB"], columns["memory, PyTorch, MiB"]
     panel(figure, 206, 110, "Memory, MiB", columns["L"], *memory)
-    figure.text(12, 350, "2 sequences of L tokens, E = 128, 4 heads, 4 layers", "dim small")
-    figure.text(12, 365, f"PyTorch {version}; two threads, {system}", "dim small")
+    figure.text(12, 350, "B = 2, E = 128, 4 heads, 4 layers; two threads", "dim small")
+    figure.text(12, 365, f"PyTorch {version}, fastest BLAS, {system}", "dim small")
     return {"training": figure}
