@@ -138,7 +138,7 @@ std::string parts_text(const std::vector<ModelPart>& parts) {
 int run_model(Course& course, const std::string& program, const std::vector<std::string>& words, bool reference) {
   const std::string name = reference ? program + "_solution" : program;
   if (!fs::exists(build_folder(course.root) / name)) {
-    course.print("building the program once, which takes a minute ...");
+    course.print("building the program (the first time takes one to three minutes) ...");
   }
   std::vector<ModelPart> parts;
   if (!reference) {
