@@ -33,6 +33,8 @@ class Team {
   ///
   /// Each thread begins with its own share of the tasks, in order: what it wrote for them before is still in its caches.
   /// Then it helps the others.
+  ///
+  /// @param thread the caller's number, as work got it
   template <class Task>
   void share_out(std::size_t thread, std::size_t count, Task task) {
     for (std::size_t k = 0; k < size(); ++k) {

@@ -148,7 +148,7 @@ void gated_backward(float* x, float* d_y, size_t count) {
   });
 }
 
-/// Of a row, lanes numbers from place j on. Those outside [first, last) become -infinity.
+/// A register of a row's scores, from place j on. Those outside [first, last) become -infinity.
 inline __attribute__((always_inline)) Vector seen_scores(const float* row, size_t j, size_t first, size_t last) {
   const Vector scores = load(row + j);
   if (first <= j && j + lanes <= last) return scores;

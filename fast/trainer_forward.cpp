@@ -65,7 +65,7 @@ void Trainer::Parts::prepare() {
   }
 }
 
-/// Weights that are multiplied by from the other side, too: all for the backward pass, a tied head for the forward pass.
+/// Transposes what a product also needs transposed: all weights for the backward pass, a tied head for the forward pass.
 /// (rows x columns) becomes (columns x rows): a task for each strip of the result.
 void Trainer::Parts::turn_weights() {
   Tasks tasks;
