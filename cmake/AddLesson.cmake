@@ -17,7 +17,7 @@
 # or, where there is a given/x.cpp, to no lesson: then attn_given is linked.
 #
 # Where tests/NN_name/adapter.cpp exists, the learner writes a whole class in lessons/NN_name/*.hpp. The checks see it
-# through the adapter, the only file that is compiled with the learner's header (tools/judge/blank_class.hpp).
+# through the adapter, the only file that is compiled with the learner's header (tools/checks/blank_class.hpp).
 #
 # NOT_IN_CTEST builds a lesson without making it part of the course: the tests of the gate plant such lessons.
 #

@@ -9,11 +9,11 @@
 
 #include "attn/linear.hpp"
 #include "attn/softmax.hpp"
-#include "judge/golden.hpp"
-#include "judge/matchers.hpp"
-#include "judge/oracles.hpp"
-#include "judge/properties.hpp"
-#include "judge/speed.hpp"
+#include "checks/golden.hpp"
+#include "checks/matchers.hpp"
+#include "checks/oracles.hpp"
+#include "checks/properties.hpp"
+#include "checks/speed.hpp"
 
 namespace attn::judge {
 namespace {

@@ -2,7 +2,7 @@
 namespace attn {
 class MultiHeadAttentionInterview;  // so that a missing or misspelt class gives a sentence
 }  // namespace attn
-#include "judge/blank_class.hpp"
+#include "checks/blank_class.hpp"
 #include "multi_head_attention_interview.hpp"
 
 ATTN_REQUIRE_INTERVIEW_CLASS(

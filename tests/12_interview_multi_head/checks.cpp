@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "judge/allocation.hpp"
-#include "judge/draw.hpp"
-#include "judge/golden.hpp"
-#include "judge/matchers.hpp"
-#include "judge/oracles.hpp"
-#include "judge/properties.hpp"
-#include "judge/speed.hpp"
-#include "judge/written_class.hpp"
+#include "checks/allocation.hpp"
+#include "checks/draw.hpp"
+#include "checks/golden.hpp"
+#include "checks/matchers.hpp"
+#include "checks/oracles.hpp"
+#include "checks/properties.hpp"
+#include "checks/speed.hpp"
+#include "checks/written_class.hpp"
 
 namespace attn::judge {
 namespace {

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "attn/bug_hunt.hpp"
-#include "judge/draw.hpp"
-#include "judge/golden.hpp"
-#include "judge/matchers.hpp"
-#include "judge/oracles.hpp"
-#include "judge/speed.hpp"
+#include "checks/draw.hpp"
+#include "checks/golden.hpp"
+#include "checks/matchers.hpp"
+#include "checks/oracles.hpp"
+#include "checks/speed.hpp"
 
 // No check may pass on the files as they are given, so none is about shapes alone; and none may name the bug: a note
 // says which property does not hold, and finding out why is the lesson.

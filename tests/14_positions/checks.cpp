@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "attn/positions.hpp"
-#include "judge/draw.hpp"
-#include "judge/golden.hpp"
-#include "judge/matchers.hpp"
-#include "judge/oracles.hpp"
-#include "judge/properties.hpp"
-#include "judge/speed.hpp"
+#include "checks/draw.hpp"
+#include "checks/golden.hpp"
+#include "checks/matchers.hpp"
+#include "checks/oracles.hpp"
+#include "checks/properties.hpp"
+#include "checks/speed.hpp"
 
 namespace attn::judge {
 namespace {

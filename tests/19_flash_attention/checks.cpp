@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "attn/flash_attention.hpp"
-#include "judge/allocation.hpp"
-#include "judge/golden.hpp"
-#include "judge/matchers.hpp"
-#include "judge/properties.hpp"
-#include "judge/rounding.hpp"
-#include "judge/speed.hpp"
+#include "checks/allocation.hpp"
+#include "checks/golden.hpp"
+#include "checks/matchers.hpp"
+#include "checks/properties.hpp"
+#include "checks/rounding.hpp"
+#include "checks/speed.hpp"
 
 namespace attn::judge {
 namespace {

@@ -15,11 +15,11 @@
 #include "attn/generation.hpp"
 #include "attn/language_model.hpp"
 #include "attn/sampling.hpp"
-#include "judge/draw.hpp"
-#include "judge/golden.hpp"
-#include "judge/matchers.hpp"
-#include "judge/properties.hpp"
-#include "judge/speed.hpp"
+#include "checks/draw.hpp"
+#include "checks/golden.hpp"
+#include "checks/matchers.hpp"
+#include "checks/properties.hpp"
+#include "checks/speed.hpp"
 
 namespace attn::judge {
 namespace {

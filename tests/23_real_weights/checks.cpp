@@ -16,11 +16,11 @@
 
 #include "attn/checkpoint.hpp"
 #include "attn/float16.hpp"
-#include "judge/draw.hpp"
-#include "judge/golden.hpp"
-#include "judge/matchers.hpp"
-#include "judge/properties.hpp"
-#include "judge/speed.hpp"
+#include "checks/draw.hpp"
+#include "checks/golden.hpp"
+#include "checks/matchers.hpp"
+#include "checks/properties.hpp"
+#include "checks/speed.hpp"
 #include "lesson/lesson.hpp"
 
 namespace attn::judge {

@@ -14,13 +14,13 @@
 
 #include "attn/attention_backward.hpp"
 #include "attn/flash_backward.hpp"
-#include "judge/allocation.hpp"
-#include "judge/differences.hpp"
-#include "judge/golden.hpp"
-#include "judge/matchers.hpp"
-#include "judge/oracles.hpp"
-#include "judge/properties.hpp"
-#include "judge/speed.hpp"
+#include "checks/allocation.hpp"
+#include "checks/differences.hpp"
+#include "checks/golden.hpp"
+#include "checks/matchers.hpp"
+#include "checks/oracles.hpp"
+#include "checks/properties.hpp"
+#include "checks/speed.hpp"
 
 namespace attn::judge {
 namespace {
@@ -170,7 +170,7 @@ const double u = std::ldexp(1.0, -24);  // the largest relative error of one rou
 
 /// By how much the backward pass in float may differ from the exact one over the same numbers, through rounding alone:
 /// absolute bounds, for every order of summing up. Products of (1 + error) are added up as if errors were infinitely
-/// small, as in judge/rounding.hpp. Norms are those of the longest rows.
+/// small, as in checks/rounding.hpp. Norms are those of the longest rows.
 ///
 /// - Score, at most `size` = |q| |k| / √D: a sum of D products, root, division:   (D + 3) u·size
 /// - Weight. The log-sum-exp is at most size + log S, and was rounded to float: u (size + log S). Subtracting it from

@@ -10,7 +10,7 @@
 #include <set>
 #include <sstream>
 
-#include "judge/words.hpp"
+#include "verdict/words.hpp"
 
 namespace attn::gate {
 

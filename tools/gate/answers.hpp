@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "gate/gate.hpp"
-#include "judge/report.hpp"
 #include "lesson/lesson.hpp"
+#include "verdict/report.hpp"
 
 /// How good the judge is at answers that it does not know: tests/NN_name/answers.json, written without looking at the
 /// catalogue. What it says of each is written down there, so that a change for the worse is seen.

@@ -14,11 +14,11 @@
 #include "gate/answers.hpp"
 #include "gate/derived.hpp"
 #include "gate/mutants.hpp"
-#include "judge/naming.hpp"
-#include "judge/process.hpp"
-#include "judge/report.hpp"
-#include "judge/words.hpp"
 #include "lesson/text.hpp"
+#include "run/process.hpp"
+#include "verdict/naming.hpp"
+#include "verdict/report.hpp"
+#include "verdict/words.hpp"
 
 namespace attn::gate {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "judge/report.hpp"
 #include "lesson/lesson.hpp"
+#include "verdict/report.hpp"
 
 /// What must hold of a lesson besides "its solution passes". Each function returns what is wrong, one sentence each;
 /// nothing wrong, nothing returned.

@@ -9,8 +9,8 @@
 
 #include "gate/answers.hpp"
 #include "gate/gate.hpp"
-#include "judge/process.hpp"
 #include "lesson/lesson.hpp"
+#include "run/process.hpp"
 
 namespace attn::gate {
 

@@ -11,7 +11,6 @@
 #include <sstream>
 #include <string>
 
-#include "judge/process.hpp"
 #include "learn/commands/commands.hpp"
 #include "learn/commands/doctor/doctor.hpp"
 #include "learn/commands/generate.hpp"
@@ -22,6 +21,7 @@
 #include "learn/commands/usage.hpp"
 #include "learn/screens/screens.hpp"
 #include "learn/screens/terminal.hpp"
+#include "run/process.hpp"
 
 namespace {
 

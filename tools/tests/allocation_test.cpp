@@ -1,5 +1,5 @@
 // The counter of bytes that the checks of memory rely on counts what it should.
-#include "judge/allocation.hpp"
+#include "checks/allocation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,10 +7,10 @@
 #include <set>
 #include <string>
 
-#include "judge/process.hpp"
-#include "judge/words.hpp"
 #include "lesson/lesson.hpp"
+#include "run/process.hpp"
 #include "scratch.hpp"
+#include "verdict/words.hpp"
 
 namespace attn::tests {
 namespace {

@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "judge/process.hpp"
 #include "learn/coach/linking.hpp"
 #include "learn/coach/meaning.hpp"
 #include "learn/coach/sentences.hpp"
 #include "learn/machine/machine.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/text.hpp"
+#include "run/process.hpp"
 #include "scratch.hpp"
 
 namespace attn::learn {

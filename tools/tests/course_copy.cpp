@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "judge/process.hpp"
+#include "run/process.hpp"
 
 namespace attn::tests {
 

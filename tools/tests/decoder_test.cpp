@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "attn/language_model.hpp"
+#include "checks/allocation.hpp"
 #include "decoder_cache.hpp"
-#include "judge/allocation.hpp"
 #include "team.hpp"
 
 namespace attn::fast {

@@ -1,5 +1,5 @@
 // The words of a failing check.
-#include "judge/diagnosis.hpp"
+#include "checks/diagnosis.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "judge/matchers.hpp"
-#include "judge/words.hpp"
+#include "checks/matchers.hpp"
+#include "verdict/words.hpp"
 
 namespace attn::judge {
 namespace {

@@ -1,12 +1,12 @@
 // Central differences accept the gradient of a function, and refuse one that is off by a thousandth.
-#include "judge/differences.hpp"
+#include "checks/differences.hpp"
 
 #include <gtest/gtest.h>
 
 #include <armadillo>
 #include <cmath>
 
-#include "judge/likeness.hpp"
+#include "checks/likeness.hpp"
 
 namespace attn::judge {
 namespace {

@@ -14,7 +14,7 @@
 #include <sstream>
 #include <thread>
 
-#include "judge/process.hpp"
+#include "run/process.hpp"
 #include "scratch.hpp"
 
 namespace attn::learn {

@@ -13,8 +13,8 @@
 #include "attention_layer.hpp"
 #include "attn/fused_multi_head_attention.hpp"
 #include "attn/masking.hpp"
+#include "checks/allocation.hpp"
 #include "flash_attention.hpp"
-#include "judge/allocation.hpp"
 #include "usable_kernels.hpp"
 
 namespace attn::fast {

@@ -1,5 +1,5 @@
 // What wrong results look like: each sentence where it is true, and none where it is not.
-#include "judge/likeness.hpp"
+#include "checks/likeness.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

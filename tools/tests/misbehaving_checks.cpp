@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "attn/todo.hpp"
-#include "judge/matchers.hpp"
+#include "checks/matchers.hpp"
 
 namespace attn::judge {
 namespace {

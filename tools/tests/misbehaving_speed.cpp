@@ -12,7 +12,7 @@
 #include <string>
 
 #include "attn/todo.hpp"
-#include "judge/speed.hpp"
+#include "checks/speed.hpp"
 
 namespace attn::judge {
 namespace {

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "course_copy.hpp"
-#include "judge/process.hpp"
 #include "learn/memory/schedule.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/text.hpp"
+#include "run/process.hpp"
 #include "screen_robot.hpp"
 
 namespace attn::tests {

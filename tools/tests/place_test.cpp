@@ -1,5 +1,5 @@
 // Where a failing check's function is, in the learner's file.
-#include "judge/place.hpp"
+#include "verdict/place.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Programs that run beside the tool: what they may use, how they are stopped, and that nothing of them stays behind.
-#include "judge/process.hpp"
+#include "run/process.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

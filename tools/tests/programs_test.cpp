@@ -8,8 +8,8 @@
 #include <regex>
 #include <sstream>
 
-#include "judge/process.hpp"
 #include "lesson/text.hpp"
+#include "run/process.hpp"
 
 namespace attn::learn {
 namespace {

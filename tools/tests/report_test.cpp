@@ -1,5 +1,5 @@
 // What a run of checks comes to: tasks, names of mistakes, JSON and words.
-#include "judge/report.hpp"
+#include "verdict/report.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "judge/naming.hpp"
-#include "judge/words.hpp"
 #include "scratch.hpp"
+#include "verdict/naming.hpp"
+#include "verdict/words.hpp"
 
 namespace attn::judge {
 namespace {

@@ -1,5 +1,5 @@
 // The tolerance for attention in float is above what rounding does, and not far above.
-#include "judge/rounding.hpp"
+#include "checks/rounding.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What a sanitizer prints, in a few lines: what was wrong, and where in the learner's file.
-#include "judge/sanitizer.hpp"
+#include "run/sanitizer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "judge/process.hpp"
 #include "learn/memory/answers.hpp"
 #include "learn/memory/schedule.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/text.hpp"
+#include "run/process.hpp"
 #include "scratch.hpp"
 #include "screen_robot.hpp"
 

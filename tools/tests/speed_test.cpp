@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "judge/process.hpp"
 #include "lesson/lesson.hpp"
+#include "run/process.hpp"
 #include "scratch.hpp"
 
 namespace {

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "judge/process.hpp"
-#include "judge/sanitizer.hpp"
-#include "judge/words.hpp"
 #include "lesson/lesson.hpp"
+#include "run/process.hpp"
+#include "run/sanitizer.hpp"
 #include "scratch.hpp"
+#include "verdict/words.hpp"
 
 namespace {
 

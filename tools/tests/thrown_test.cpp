@@ -1,5 +1,5 @@
 // What the messages of the installed Armadillo mean: each is thrown by it here, as by a learner's line.
-#include "judge/thrown.hpp"
+#include "verdict/thrown.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -57,7 +57,7 @@ TEST_P(Variants, TheGradientIsTheSlopeOfTheLoss) {
   };
   const auto difference = [&](double h) { return (moved(h) - moved(-h)) / (2 * h); };
   const double h = 1e-6 / std::sqrt(slope);
-  const double bound = std::abs(difference(2 * h) - difference(h)) + 1e-8 * slope;  // as in judge/differences.hpp
+  const double bound = std::abs(difference(2 * h) - difference(h)) + 1e-8 * slope;  // as in checks/differences.hpp
   EXPECT_LT(bound, 1e-4 * slope);
   EXPECT_NEAR(difference(h), slope, bound);
 }

@@ -1,5 +1,5 @@
 // `auto` with an expression of Armadillo: found where it is, and nowhere else.
-#include "judge/unfinished.hpp"
+#include "verdict/unfinished.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "judge/process.hpp"
 #include "learn/machine/build.hpp"
 #include "learn/machine/checking.hpp"
 #include "learn/machine/speed_test.hpp"
@@ -19,6 +18,7 @@
 #include "learn/screens/programs.hpp"
 #include "learn/screens/terminal.hpp"
 #include "lesson/text.hpp"
+#include "run/process.hpp"
 
 namespace attn::learn {
 

@@ -5,9 +5,9 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "judge/process.hpp"
 #include "learn/commands/commands.hpp"
 #include "learn/memory/answers.hpp"
+#include "run/process.hpp"
 
 namespace attn::learn {
 

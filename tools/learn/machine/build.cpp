@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <sstream>
 
-#include "judge/process.hpp"
 #include "lesson/lesson.hpp"
+#include "run/process.hpp"
 
 namespace attn::learn {
 

@@ -6,12 +6,12 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "judge/report.hpp"
-#include "judge/words.hpp"
 #include "learn/coach/coach.hpp"
 #include "learn/machine/build.hpp"
 #include "learn/memory/answers.hpp"
 #include "lesson/text.hpp"
+#include "verdict/report.hpp"
+#include "verdict/words.hpp"
 
 namespace attn::learn {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "judge/process.hpp"
+#include "run/process.hpp"
 
 namespace attn::learn {
 

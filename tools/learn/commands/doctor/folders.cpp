@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "judge/process.hpp"
 #include "learn/commands/doctor/examinations.hpp"
 #include "learn/machine/machine.hpp"
 #include "lesson/lesson.hpp"
+#include "run/process.hpp"
 
 namespace attn::learn::checkup {
 

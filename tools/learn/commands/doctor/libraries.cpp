@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "judge/process.hpp"
 #include "learn/commands/doctor/examinations.hpp"
 #include "learn/machine/build.hpp"
 #include "learn/machine/machine.hpp"
+#include "run/process.hpp"
 
 namespace attn::learn::checkup {
 

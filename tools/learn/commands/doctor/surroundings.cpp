@@ -7,11 +7,11 @@
 #include <set>
 #include <sstream>
 
-#include "judge/process.hpp"
 #include "learn/commands/doctor/examinations.hpp"
 #include "learn/machine/build.hpp"
 #include "learn/machine/machine.hpp"
 #include "lesson/lesson.hpp"
+#include "run/process.hpp"
 
 namespace attn::learn::checkup {
 

@@ -1,8 +1,8 @@
 
 
-#include "judge/process.hpp"
 #include "learn/commands/doctor/examinations.hpp"
 #include "learn/machine/machine.hpp"
+#include "run/process.hpp"
 
 namespace attn::learn::checkup {
 

@@ -3,9 +3,9 @@
 
 #include <armadillo>
 
+#include "checks/golden.hpp"
+#include "checks/matchers.hpp"
 #include "doubled.hpp"
-#include "judge/golden.hpp"
-#include "judge/matchers.hpp"
 
 namespace attn::judge {
 namespace {

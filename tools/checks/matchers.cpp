@@ -1,0 +1,106 @@
+#include "checks/matchers.hpp"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <typeinfo>
+
+namespace arma {
+
+namespace {
+
+template <typename Numbers>
+void print(const Numbers& x, std::ostream& os) {
+  constexpr uword most_elements =
+      100;  // GoogleTest asks for the text of everything that fails, also when nobody reads it
+  os << attn::shape_text(x);
+  if (x.n_elem <= most_elements) x.raw_print(os << "\n");
+}
+
+}  // namespace
+
+void PrintTo(const mat& x, std::ostream* os) { print(x, *os); }
+void PrintTo(const cube& x, std::ostream* os) { print(x, *os); }
+void PrintTo(const fmat& x, std::ostream* os) { print(x, *os); }
+void PrintTo(const fcube& x, std::ostream* os) { print(x, *os); }
+
+}  // namespace arma
+
+namespace attn::judge {
+
+arma::cube as_cube(const arma::fmat& x) { return as_cube(arma::conv_to<arma::mat>::from(x)); }
+arma::cube as_cube(const arma::fcube& x) { return arma::conv_to<arma::cube>::from(x); }
+
+namespace {
+
+bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// "4", or a letter such as L.
+bool is_size(const std::string& word) {
+  const bool number = std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  return !word.empty() && (number || (word.size() == 1 && std::isupper(static_cast<unsigned char>(word[0])) != 0));
+}
+
+}  // namespace
+
+bool names_argument(const std::string& message, const std::string& argument) {
+  std::vector<std::string> words(1);
+  for (const char c : message) {
+    if (is_word_character(c)) {
+      words.back() += c;
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool between_sizes = i > 0 && i + 1 < words.size() && is_size(words[i - 1]) && is_size(words[i + 1]);
+    if (words[i] == argument && !(words[i] == "x" && between_sizes)) return true;
+  }
+  return false;
+}
+
+std::string type_name(const std::exception& error) {
+  const char* mangled = typeid(error).name();
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(abi::__cxa_demangle(mangled, nullptr, nullptr, &status),
+                                                         std::free);
+  return status == 0 ? name.get() : mangled;
+}
+
+std::string RejectsArgument::diagnose(const std::function<void()>& call) const {
+  std::string words = "std::invalid_argument with a message that names \"" + argument_ + "\"";
+  for (const std::string& word : words_) words += " and says \"" + word + "\"";
+  const std::string wanted = line("wanted", words);
+  try {
+    call();
+  } catch (const NotWritten&) {
+    throw;
+  } catch (const std::invalid_argument& error) {
+    const std::string threw = line("threw", "std::invalid_argument: " + std::string(error.what())) + wanted;
+    if (!names_argument(error.what(), argument_)) {
+      return threw + note("did a function that you call throw it? Check " + argument_ +
+                          " before that call; in a constructor, in its first initialiser");
+    }
+    for (const std::string& word : words_) {
+      if (std::string(error.what()).find(word) == std::string::npos) return threw;
+    }
+    return {};
+  } catch (const std::exception& error) {
+    const bool only_the_type = names_argument(error.what(), argument_);
+    return line("threw", type_name(error) + ": " + error.what()) + wanted +
+           note(only_the_type ? "only the type is wrong" : "check the sizes before you compute");
+  }
+  return line("threw", "nothing") + wanted;
+}
+
+::testing::AssertionResult RejectsArgument::operator()(const char* text, const std::function<void()>& call) const {
+  const std::string diagnosis = diagnose(call);
+  if (diagnosis.empty()) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "Value of: " << text << "\nExpected: a rejection\n" << diagnosis;
+}
+
+}  // namespace attn::judge

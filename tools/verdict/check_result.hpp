@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "verdict/failure.hpp"
+
+namespace attn::judge {
+
+/// What became of one check.
+struct CheckResult {
+  enum class State {
+    passed,
+    failed,       ///< an assertion failed, or something was thrown
+    not_written,  ///< it ran into a TODO
+    ended,        ///< the program crashed or ended in the middle of it
+    stopped,      ///< it was stopped: it ran too long or printed too much
+    not_run,      ///< too many before it had to be stopped
+  };
+
+  std::string suite;
+  std::string name;
+  State state = State::passed;
+  std::vector<Failure> failures;  ///< in their order; the first says enough to begin with
+  std::string printed;            ///< the beginning of what the learner's code printed
+  std::size_t printed_bytes = 0;  ///< all that it printed
+  double milliseconds = 0;        ///< what it measured, if it did (see speed.hpp)
+
+  // Added once the run is over (report.hpp).
+  std::string task;      ///< whose hints help: a task's id, or the lesson's number where it is not known
+  std::string file;      ///< which of the learner's files it judges, or their folder
+  int line = 0;          ///< where in it; 0 where that is not known
+  std::string borrowed;  ///< the check that named the mistake, where this one cannot tell
+
+  std::string full_name() const { return suite + "." + name; }
+  /// "lessons/00_warm_up/linear.cpp:31".
+  std::string place() const { return line == 0 ? file : file + ":" + std::to_string(line); }
+  bool passed() const { return state == State::passed; }
+
+  /// The failure that is shown: the first, or the one that ran into a TODO. Null when there is none.
+  const Failure* shown() const;
+  Failure* shown() { return const_cast<Failure*>(static_cast<const CheckResult*>(this)->shown()); }
+};
+
+}  // namespace attn::judge

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lesson/lesson.hpp"
+#include "verdict/check_result.hpp"
+
+namespace attn::judge {
+
+/// Adds file and line to the checks that failed: the innermost call in one of the learner's files that led to an
+/// exception, a crash or an endless loop; else where the function begins that the check's task names. Neither is
+/// always known: the first needs debug information and addr2line.
+/// The frames of all failures are taken out: nobody else can read them.
+void find_places(std::vector<CheckResult>& checks, const lesson::Lesson& lesson);
+
+/// A function that a file defines.
+struct Definition {
+  std::string name;  ///< "forward", or "SelfAttention" for its constructor
+  int line;
+};
+
+/// The functions that C++ code defines outside of other functions, in their order: what a simple scan finds.
+std::vector<Definition> definitions_in(const std::string& code);
+
+/// The line where the function of a task is defined, by the task's title ("The constructor of Dropout"), or where the
+/// only function is. 0 when that is not clear.
+int line_of_task(const std::string& title, const std::vector<Definition>& definitions);
+
+/// C++ code with comments and the contents of literals replaced by spaces: lines and columns stay.
+std::string without_comments(const std::string& code);
+
+}  // namespace attn::judge

@@ -1,0 +1,229 @@
+#include "verdict/report.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "verdict/naming.hpp"
+#include "verdict/place.hpp"
+#include "verdict/unfinished.hpp"
+
+namespace attn::judge {
+
+namespace {
+
+using lesson::Lesson;
+using nlohmann::json;
+using State = CheckResult::State;
+
+const char* const states[] = {"passed", "failed", "not_written", "ended", "stopped", "not_run"};
+
+/// Whether a text mentions one of the functions or classes in a task's title: calls it, or has a suite of its name.
+bool mentions(const std::string& text, const std::string& title) {
+  std::string word;
+  for (const char c : title + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+      word += c;
+      continue;
+    }
+    const bool a_name = word.find('_') != std::string::npos || title.find("`" + word + "`") != std::string::npos ||
+                        title == word || word == "forward";
+    const bool called = text.find(word + "(") != std::string::npos;
+    if (a_name && (called || text.find(lesson::camel_case(word)) != std::string::npos)) return true;
+    word.clear();
+  }
+  return false;
+}
+
+/// The task that a check is about: the one that it ran into, or that its section names, or the only one in its file, or
+/// the only one there whose title has a name that the check or the expression it looked at has too. Else the lesson's
+/// number.
+std::string task_of(const CheckResult& result, const Lesson& lesson, const std::map<std::string, std::string>& known) {
+  for (const auto& failure : result.failures) {
+    if (!failure.task.empty()) return failure.task;
+  }
+  if (const auto found = known.find(result.full_name()); found != known.end()) return found->second;
+  const auto tasks = lesson.tasks_in(lesson.judged_file(result.suite));
+  if (tasks.empty()) return lesson.number();
+  if (tasks.size() == 1) return tasks.front();
+  std::string judged = result.full_name();
+  for (const auto& failure : result.failures) judged += "\n" + failure.expression;
+  std::vector<std::string> mentioned;
+  for (const auto& task : lesson.tasks()) {
+    const bool in_file = std::find(tasks.begin(), tasks.end(), task.id) != tasks.end();
+    if (in_file && mentions(judged, task.title)) mentioned.push_back(task.id);
+  }
+  return mentioned.size() == 1 ? mentioned.front() : lesson.number();
+}
+
+/// The calls of todo() that are left in the learner's files. Not only those that a check ran into: one may hide behind
+/// another.
+std::vector<OpenTask> open_tasks(const Lesson& lesson) {
+  std::vector<OpenTask> open;
+  const std::string call = "todo(\"";
+  for (const auto& file : lesson.stub_files()) {
+    std::istringstream in(lesson::read_file(lesson.root / file));
+    std::string row;
+    for (int number = 1; std::getline(in, row); ++number) {
+      const auto begin = row.find_first_not_of(' ');
+      const auto at = row.find(call);
+      if (at == std::string::npos || row.compare(begin, 2, "//") == 0) continue;
+      const auto id_begin = at + call.size();
+      open.push_back({row.substr(id_begin, row.find('"', id_begin) - id_begin), file + ":" + std::to_string(number)});
+    }
+  }
+  std::sort(open.begin(), open.end(), [](const OpenTask& a, const OpenTask& b) { return a.task < b.task; });
+  return open;
+}
+
+/// Where the learner writes is another folder in an interview; the adapter of a blank class knows the usual one.
+void use_work_folder(Failure& failure, const Lesson& lesson) {
+  const std::string usual = "lessons/" + lesson.name + "/";
+  for (auto& statement : failure.statements) {
+    const auto at = failure.kind == Failure::Kind::not_written ? statement.text.find(usual) : std::string::npos;
+    if (at != std::string::npos) statement.text.replace(at, usual.size(), lesson.work_folder + "/" + lesson.name + "/");
+  }
+}
+
+/// The declarations that a file's #include "attn/..." lines bring, one level deep.
+std::string declarations_for(const std::string& code, const Lesson& lesson) {
+  const std::string include = "#include \"attn/";
+  std::string text;
+  for (auto at = code.find(include); at != std::string::npos; at = code.find(include, at + 1)) {
+    const auto begin = at + include.size();
+    const auto file = lesson.root / "include" / "attn" / code.substr(begin, code.find('"', begin) - begin);
+    if (std::filesystem::is_regular_file(file)) text += lesson::read_file(file);
+  }
+  return text;
+}
+
+/// Where `auto` keeps an expression of Armadillo, in one of the learner's files; those whose parts are gone first.
+std::vector<Unfinished> unfinished_in(const std::string& file, const Lesson& lesson) {
+  if (!std::filesystem::is_regular_file(lesson.root / file)) return {};
+  const std::string code = lesson::read_file(lesson.root / file);
+  if (code.find("auto") == std::string::npos) return {};
+  auto found = unfinished_expressions(code, declarations_for(code, lesson));
+  std::stable_partition(found.begin(), found.end(), [](const Unfinished& one) { return one.dangles; });
+  return found;
+}
+
+/// A note in all that failed in the same file: the first where parts are gone, because then nothing else that is said of
+/// a value may be the cause. A remark where all passed.
+void note_unfinished_expressions(Report& report, const Lesson& lesson) {
+  const bool all_passed = report.passed() == static_cast<int>(report.checks.size());
+  for (const auto& file : lesson.stub_files()) {
+    const auto found = unfinished_in(file, lesson);
+    if (found.empty()) continue;
+    const auto& first = found.front();
+    if (all_passed && first.dangles) {
+      report.remarks.push_back(file + ", " + advice(first) + " (that all checks passed is luck)");
+    }
+    for (auto& check : report.checks) {
+      Failure* shown = check.shown();
+      const bool in_file = check.file == file || lesson.judged_file(check.suite) == file;
+      if (shown == nullptr || !in_file || shown->kind == Failure::Kind::not_written) continue;
+      shown->notes.insert(first.dangles ? shown->notes.begin() : shown->notes.end(), advice(first));
+    }
+  }
+}
+
+}  // namespace
+
+const Failure* CheckResult::shown() const {
+  if (failures.empty()) return nullptr;
+  const auto unwritten = std::find_if(failures.begin(), failures.end(), [](const Failure& failure) {
+    return failure.kind == Failure::Kind::not_written;
+  });
+  return unwritten == failures.end() ? &failures.front() : &*unwritten;
+}
+
+int Report::passed() const {
+  return static_cast<int>(
+      std::count_if(checks.begin(), checks.end(), [](const auto& check) { return check.passed(); }));
+}
+
+const CheckResult* Report::first_failing() const {
+  const auto found = std::find_if(checks.begin(), checks.end(), [](const auto& check) { return !check.passed(); });
+  return found == checks.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> Report::named() const {
+  std::vector<std::string> ids;
+  for (const auto& check : checks) {
+    const Failure* shown = check.shown();
+    if (shown != nullptr) ids.insert(ids.end(), shown->likely.begin(), shown->likely.end());
+  }
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+std::string text_of(State state) { return states[static_cast<int>(state)]; }
+
+Report make_report(std::vector<CheckResult> checks, const Lesson& lesson) {
+  Report report;
+  report.lesson = lesson.name;
+  bool all_passed = true;
+  bool met_task = false;
+  const auto tasks = lesson.tasks_of_checks();
+  for (auto& check : checks) {
+    check.task = task_of(check, lesson, tasks);
+    check.file = lesson.judged_file(check.suite);
+    for (auto& failure : check.failures) use_work_folder(failure, lesson);
+    all_passed = all_passed && check.passed();
+    met_task = met_task || check.state == State::not_written;
+  }
+  if (!all_passed) name_mistakes(checks, Recordings::read(lesson.recordings_file()));
+  if (!all_passed) find_places(checks, lesson);
+  if (met_task && checks.size() > 1) report.open_tasks = open_tasks(lesson);
+  report.checks = std::move(checks);
+  note_unfinished_expressions(report, lesson);
+  return report;
+}
+
+void to_json(json& out, const Report& report) {
+  out = {{"lesson", report.lesson}, {"checks", json::array()}};
+  for (const auto& check : report.checks) {
+    json one = {{"suite", check.suite},
+                {"name", check.name},
+                {"state", text_of(check.state)},
+                {"task", check.task},
+                {"file", check.file}};
+    if (check.line != 0) one["line"] = check.line;
+    if (!check.failures.empty()) one["failures"] = check.failures;
+    if (!check.borrowed.empty()) one["borrowed"] = check.borrowed;
+    if (check.printed_bytes > 0) one.update({{"printed", check.printed}, {"printed_bytes", check.printed_bytes}});
+    out["checks"].push_back(std::move(one));
+  }
+  for (const auto& open : report.open_tasks) out["open_tasks"].push_back({open.task, open.place});
+  if (!report.remarks.empty()) out["remarks"] = report.remarks;
+  if (!report.problem.empty()) out["problem"] = report.problem;
+}
+
+void from_json(const json& in, Report& report) {
+  report = {};
+  report.lesson = in.value("lesson", "");
+  report.problem = in.value("problem", "");
+  report.remarks = in.value("remarks", report.remarks);
+  for (const auto& one : in.at("checks")) {
+    CheckResult check;
+    check.suite = one.at("suite");
+    check.name = one.at("name");
+    const auto state = std::find(std::begin(states), std::end(states), one.at("state").get<std::string>());
+    if (state == std::end(states)) throw std::invalid_argument("unknown state of a check: " + one.at("state").dump());
+    check.state = static_cast<State>(state - std::begin(states));
+    check.task = one.value("task", "");
+    check.file = one.value("file", "");
+    check.line = one.value("line", 0);
+    check.failures = one.value("failures", check.failures);
+    check.borrowed = one.value("borrowed", "");
+    check.printed = one.value("printed", "");
+    check.printed_bytes = one.value("printed_bytes", std::size_t{0});
+    report.checks.push_back(std::move(check));
+  }
+  for (const auto& open : in.value("open_tasks", json::array())) report.open_tasks.push_back({open.at(0), open.at(1)});
+}
+
+}  // namespace attn::judge

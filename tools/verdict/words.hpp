@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "verdict/report.hpp"
+
+/// A report in words, as CTest prints it and the tool shows it.
+namespace attn::judge {
+
+/// What is left out.
+struct Wording {
+  bool names = true;  ///< of mistakes: an interview gives none before it is over
+  bool hints = true;  ///< the command that shows them
+};
+
+/// One check as a whole.
+std::string describe(const CheckResult& result, const lesson::Lesson& lesson, const Wording& wording = {});
+
+/// All checks: the first that fails as a whole, the others in a line each.
+std::string describe_all(const Report& report, const lesson::Lesson& lesson, const Wording& wording = {});
+
+/// The first thing that a failing check has to say, in a line: "threw: out of ideas".
+std::string short_reason(const CheckResult& result);
+
+/// A failed assertion alone, with ids in place of sentences: for a debugger's terminal.
+std::string describe(const Failure& failure);
+
+/// "0.25", and two numbers with as many digits as it takes to tell them apart.
+std::string number_text(double value, int digits = 6);
+std::pair<std::string, std::string> distinct_texts(double a, double b);
+
+}  // namespace attn::judge
