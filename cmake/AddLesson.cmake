@@ -21,7 +21,8 @@
 #
 # NOT_IN_CTEST builds a lesson without making it part of the course: the tests of the gate plant such lessons.
 #
-# In ctest: lesson.NN_name.Suite.Check for the learner; solution.NN_name.Suite.Check and the gate's tests for authors.
+# In ctest: lesson.NN_name.Suite.Check for the learner; for authors judged.NN_name, or solution.NN_name where the gate is not
+# built.
 include(GoogleTest)
 include(AddMistakes)
 
@@ -78,11 +79,17 @@ function(add_lesson name)
     _attn_add_demo(${number} ${root}/demos/${name}.cpp "${stubs}" "${required}")
   endif()
   if(ATTN_AUTHORING)
-    target_compile_options(lesson_${number} PRIVATE -Werror) # every stub compiles clean
     add_custom_target(verify_${number} DEPENDS gate lesson_${number} solution_${number}_test)
+    if(NOT adapter) # every stub compiles without a warning
+      add_library(clean_${number} OBJECT EXCLUDE_FROM_ALL ${stubs})
+      target_link_libraries(clean_${number} PRIVATE attn_contract attn_learner_warnings)
+      target_compile_options(clean_${number} PRIVATE -Werror)
+      target_precompile_headers(clean_${number} REUSE_FROM attn_pch)
+      add_dependencies(verify_${number} clean_${number})
+    endif()
   endif()
   if(ATTN_AUTHORING AND ATTN_MAIN_RUN)
-    add_mistakes(${name} ${root} "${adapter}" ${arg_NOT_IN_CTEST})
+    add_mistakes(${name} ${root} "${adapter}")
   endif()
   if(NOT arg_NOT_IN_CTEST)
     target_link_libraries(attn INTERFACE solution_${number})
@@ -206,26 +213,18 @@ function(_attn_add_demo number demo stubs required)
 endfunction()
 
 # The checks in ctest. They are found by reading the source, so that building never runs a learner's program; and
-# ctest builds the learner's program first, so that no verdict is about an older file. For authors also what the gate
-# promises about the lesson (tools/gate/gate.hpp says what each one judges).
+# ctest builds the learner's program first, so that no verdict is about an older file. For authors also all that the gate
+# judges of the lesson (tools/gate/judge.hpp), or at least whether the solution passes.
 function(_attn_register name number checks)
   add_test(NAME lesson.${name}.build COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --target lesson_${number})
   set_tests_properties(lesson.${name}.build PROPERTIES FIXTURES_SETUP built_${number} RESOURCE_LOCK build_folder)
   gtest_add_tests(TARGET lesson_${number} SOURCES ${checks} TEST_PREFIX lesson.${name}. TEST_LIST tests)
   set_tests_properties(${tests} PROPERTIES FIXTURES_REQUIRED built_${number} TIMEOUT 60)
 
-  if(ATTN_AUTHORING AND NOT ATTN_MAIN_RUN) # another compiler, or sanitizers: all checks of a lesson in one process
+  if(ATTN_AUTHORING AND ATTN_MAIN_RUN)
+    add_test(NAME judged.${name} COMMAND gate judge ${name} --programs ${CMAKE_BINARY_DIR})
+  else() # once, with one compiler; with others, or sanitizers, the solution's checks
     add_test(NAME solution.${name} COMMAND solution_${number}_test)
     set_tests_properties(solution.${name} PROPERTIES TIMEOUT 300)
-  else()
-    gtest_add_tests(TARGET solution_${number}_test SOURCES ${checks} TEST_PREFIX solution.${name}. TEST_LIST tests)
-    set_tests_properties(${tests} PROPERTIES TIMEOUT 60)
-  endif()
-  if(ATTN_AUTHORING AND NOT ATTN_SANITIZE)
-    add_test(NAME stub.${name} COMMAND gate stub ${name} --program $<TARGET_FILE:lesson_${number}>)
-  endif()
-  if(ATTN_AUTHORING AND NOT ATTN_SANITIZE AND ATTN_MAIN_RUN)
-    add_test(NAME golden.${name} COMMAND gate golden ${name})
-    add_test(NAME chapter.${name} COMMAND gate chapter ${name})
   endif()
 endfunction()

@@ -54,10 +54,10 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   add_compile_options(-fpch-instantiate-templates)
 endif()
 
-# Lines for the learner's files: the report of a failing check says where something was thrown. (Not by a preset, which a
-# folder that is configured would not notice.)
+# Lines for the learner's files, and no others: the report of a failing check says where something was thrown. The header that
+# is compiled for both has them. (Not by a preset, which a folder that is configured would not notice.)
 if(CMAKE_BUILD_TYPE STREQUAL Debug AND NOT CMAKE_CXX_FLAGS_DEBUG MATCHES "-g")
-  add_compile_options(-g1)
+  target_compile_options(attn_learner_warnings INTERFACE -g1)
 endif()
 
 # A fast linker, if there is one, saves up to 0.4 s each time (sanitizers want the default one).
@@ -80,6 +80,7 @@ set(pch ${CMAKE_CURRENT_LIST_DIR}/pch)
 add_library(attn_armadillo_templates STATIC EXCLUDE_FROM_ALL ${pch}/armadillo_templates.cpp)
 target_link_libraries(attn_armadillo_templates PUBLIC attn_armadillo)
 target_compile_options(attn_armadillo_templates PRIVATE -g0) # large, and none of its lines are a learner's
+
 if(ATTN_SANITIZE) # instantiated only where they are used: sanitized code is slow to compile
   target_compile_definitions(attn_contract INTERFACE ATTN_PLAIN_ARMADILLO)
 else()

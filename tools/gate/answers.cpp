@@ -2,19 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <iomanip>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 #include <sstream>
 
+#include "gate/judge.hpp"
 #include "verdict/words.hpp"
 
 namespace attn::gate {
 
-namespace fs = std::filesystem;
 using judge::Failure;
 using lesson::Answer;
 using lesson::Lesson;
@@ -103,33 +101,15 @@ std::string outcome_of(const Answer& answer, const judge::Report& report) {
   return shown == nullptr || describes(*first, *shown) ? outcomes::described : outcomes::numbers;
 }
 
-Problems judge_answers(const Lesson& lesson, const fs::path& programs) {
-  Problems problems;
-  for (const auto& answer : lesson.answers()) {
-    const auto report = run_checks(program_of(lesson, answer, programs), answer.id);
-    const std::string outcome = outcome_of(answer, report);
-    const bool fewer_clues = has_other_numbers(lesson, report) && rank(outcome) <= rank(outcomes::numbers);
-    const bool worse = rank(outcome) > rank(answer.outcome) && !fewer_clues;
-    if (!worse && may_differ_from_goal(answer, outcome)) continue;
-    const judge::CheckResult* first = report.first_failing();
-    problems.push_back(text_of(answer, outcome) + (worse ? ", and was " + answer.outcome : ", without a \"why\"") +
-                       (first == nullptr ? "" : "\n" + judge::describe(*first, lesson)));
-  }
-  return problems;
-}
-
-bool record_answers(const Lesson& lesson, const fs::path& programs) {
-  if (lesson.answers().empty()) return false;
-  auto file = nlohmann::ordered_json::parse(lesson::read_file(lesson.answers_file()));
-  const auto answers = lesson.answers();
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    const auto report = run_checks(program_of(lesson, answers[i], programs), answers[i].id);
-    file["answers"][i]["outcome"] = outcome_of(answers[i], report);
-  }
-  const std::string text = file.dump(2) + "\n";
-  if (lesson::read_file(lesson.answers_file()) == text) return false;
-  std::ofstream(lesson.answers_file()) << text;
-  return true;
+Problems judge_answer(const Lesson& lesson, const Answer& answer, const judge::Report& report,
+                      const judge::Recordings& recordings) {
+  const std::string outcome = outcome_of(answer, report);
+  const bool fewer_clues = has_other_numbers(recordings, report) && rank(outcome) <= rank(outcomes::numbers);
+  const bool worse = rank(outcome) > rank(answer.outcome) && !fewer_clues;
+  if (!worse && may_differ_from_goal(answer, outcome)) return {};
+  const judge::CheckResult* first = report.first_failing();
+  return {text_of(answer, outcome) + (worse ? ", and was " + answer.outcome : ", without a \"why\"") +
+          (first == nullptr ? "" : "\n" + judge::describe(*first, lesson))};
 }
 
 std::string summary_of_answers(const std::vector<Lesson>& lessons) {

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "gate/gate.hpp"
+#include "gate/lint.hpp"
 #include "lesson/lesson.hpp"
+#include "verdict/naming.hpp"
 #include "verdict/report.hpp"
 
 /// How good the judge is at answers that it does not know: tests/NN_name/answers.json, written without looking at the
@@ -25,14 +25,10 @@ inline constexpr char rejected[] = "rejected";    ///< a right answer does not p
 /// @param report of the checks run on it
 std::string outcome_of(const lesson::Answer& answer, const judge::Report& report);
 
-/// Runs the checks on every answer of a lesson: none is judged worse than answers.json says, and those that pass or are
-/// rejected though they should not be have a reason there.
-/// @param programs the folder with mutants_NN and mutant_NN_<id>
-Problems judge_answers(const lesson::Lesson& lesson, const std::filesystem::path& programs);
-
-/// Writes down what the judge says of each answer: its "outcome".
-/// @return whether the file is another one than before
-bool record_answers(const lesson::Lesson& lesson, const std::filesystem::path& programs);
+/// An answer is judged no worse than answers.json says, and if it passes or is rejected though it should not be, there is a
+/// reason there.
+Problems judge_answer(const lesson::Lesson& lesson, const lesson::Answer& answer, const judge::Report& report,
+                      const judge::Recordings& recordings);
 
 /// Counts the outcomes of all lessons, as a table, and says where they miss the goals: of the wrong answers that are
 /// rejected 45 % are named, 88 % named or described, 1 % misled at most; no right answer is rejected without a reason.

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gate/gate.hpp"
+#include "gate/lint.hpp"
 
 /// What is written from the lessons' folders, so that nobody lists anything twice: `./learn verify --write` writes it,
 /// and the gate says where it is stale. Where a page is written by hand but for one part, that part is between the

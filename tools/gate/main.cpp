@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <string>
 #include <vector>
 
-#include "gate/answers.hpp"
 #include "gate/derived.hpp"
-#include "gate/gate.hpp"
+#include "gate/lint.hpp"
 #include "gate/mutants.hpp"
 #include "gate/verify.hpp"
 #include "lesson/lesson.hpp"
@@ -29,10 +29,10 @@ int report(const gate::Problems& problems) {
 /// What the command line says.
 struct Options {
   fs::path root = ATTN_ROOT;
-  std::string preset = "authoring";
   std::string lesson;
-  std::string name;  ///< of a mistake, or of a file of the solution
-  fs::path file;     ///< a program to judge, a folder of them, or an output
+  std::string name;  ///< of a test, or of a file of the solution
+  fs::path file;     ///< the build folder, or an output
+  bool reads_repository = false;
   bool write = false;
   bool lessons = false;
 };
@@ -44,52 +44,48 @@ int verify(const Options& options) {
     if (written.empty()) std::cout << "all that is derived is fresh\n";
     std::vector<Lesson> lessons = attn::lesson::find_lessons(options.root);
     if (!options.lesson.empty()) lessons = {attn::lesson::find_lesson(options.root, options.lesson)};
-    const int recorded = gate::record_mistakes(options.root, lessons, options.preset);
+    const int recorded = gate::record_mistakes(options.root, lessons);
     if (recorded != 0 || options.lesson.empty()) return recorded;
   }
-  if (options.lessons) return gate::verify_lessons(attn::lesson::find_lessons(options.root), options.preset);
-  if (options.lesson.empty()) return gate::verify(options.root, options.preset);
-  return gate::verify_lessons({attn::lesson::find_lesson(options.root, options.lesson)}, options.preset);
+  if (options.lessons) return gate::verify_lessons(attn::lesson::find_lessons(options.root));
+  if (options.lesson.empty()) return gate::verify(options.root);
+  return gate::verify_lessons({attn::lesson::find_lesson(options.root, options.lesson)});
 }
 
 /// Writes a mutant. An unchanged one keeps its time, so that it is not compiled again.
-gate::Problems write(const std::string& text, const fs::path& file) {
+void write(const std::string& text, const fs::path& file) {
   fs::create_directories(file.parent_path());
   if (!fs::exists(file) || attn::lesson::read_file(file) != text) std::ofstream(file) << text;
-  return {};
 }
 
-/// The judgements one by one, as CTest calls them.
-void add_judgements(CLI::App& app, Options& o, int& result) {
-  const auto add = [&](const char* what, const char* promise, const char* name, const char* file, auto judge) {
-    CLI::App& one = *app.add_subcommand(what, promise);
-    one.add_option("lesson", o.lesson)->required();
-    if (name != nullptr) one.add_option(name, o.name)->required();
-    if (file != nullptr) one.add_option(file, o.file)->required();
-    one.callback([&o, &result, judge] { result = report(judge(attn::lesson::find_lesson(o.root, o.lesson))); });
-  };
-  add("stub", "its stubs fail, and pass no check", nullptr, "--program",
-      [&o](const Lesson& lesson) { return gate::judge_stub(lesson, fs::absolute(o.file)); });
-  add("mistake", "a mistake is rejected and named", "id", "--programs", [&o](const Lesson& lesson) {
-    for (const auto& mistake : lesson.mistakes()) {
-      if (mistake.id != o.name) continue;
-      return gate::judge_mistake(lesson, o.name, gate::program_of(lesson, mistake, fs::absolute(o.file)));
-    }
-    return gate::Problems{lesson.name + " has no mistake " + o.name};
+/// What CMake and CTest call.
+void add_steps(CLI::App& app, Options& o, int& result) {
+  CLI::App* judge =
+      app.add_subcommand("judge", "judges a lesson, if something that the verdict depends on has changed");
+  judge->add_option("lesson", o.lesson)->required();
+  judge->add_option("--programs", o.file, "the build folder")->required();
+  judge->callback([&] {
+    const Lesson lesson = attn::lesson::find_lesson(o.root, o.lesson);
+    const std::map<std::string, gate::Judgement> judged = {
+        {lesson.name, gate::judge_lesson(lesson, fs::absolute(o.file))}};
+    result = gate::print_judgements({lesson}, judged, std::cout) ? 0 : 1;
   });
-  add("answers", "answers that the catalogue does not know are judged as well as before", nullptr, "--programs",
-      [&o](const Lesson& lesson) { return gate::judge_answers(lesson, fs::absolute(o.file)); });
-  add("golden", "its golden values are whole, and what its mistakes give is recorded", nullptr, nullptr,
-      [](const Lesson& lesson) {
-        auto problems = gate::judge_golden(lesson);
-        for (auto& problem : gate::judge_recordings(lesson)) problems.push_back(std::move(problem));
-        return problems;
-      });
-  add("chapter", "its chapter, hints, interview, sizes and links", nullptr, nullptr, gate::judge_chapter);
-  add("mutate", "writes the solution's file with one mistake made", "id", "--output",
-      [&o](const Lesson& lesson) { return write(gate::mutate(lesson, o.name), o.file); });
-  add("mutate-all", "writes a file of the solution with its mistakes to choose from", "solution", "--output",
-      [&o](const Lesson& lesson) { return write(gate::mutate_all(lesson, o.name), o.file); });
+
+  CLI::App* test =
+      app.add_subcommand("test", "runs a test, if something that it depends on has changed since it passed");
+  test->add_option("name", o.name)->required();
+  test->add_option("--build", o.file, "the build folder")->required();
+  test->add_flag("--reads-repository", o.reads_repository, "it depends on the repository and on what is built");
+  test->prefix_command();
+  test->callback([&o, &result, test] {
+    result = gate::run_test(o.root, fs::absolute(o.file), o.name, test->remaining(), o.reads_repository);
+  });
+
+  CLI::App* mutate = app.add_subcommand("mutate-all", "writes a file of the solution with its mistakes to choose from");
+  mutate->add_option("lesson", o.lesson)->required();
+  mutate->add_option("solution", o.name, "the file's name")->required();
+  mutate->add_option("--output", o.file)->required();
+  mutate->callback([&] { write(gate::mutate_all(attn::lesson::find_lesson(o.root, o.lesson), o.name), o.file); });
 }
 
 }  // namespace
@@ -107,12 +103,11 @@ int main(int argc, char** argv) {
       all->add_option("--lesson", options.lesson, "only this one, in seconds: what an author runs for each commit");
   all->add_flag("--lessons", options.lessons, "the lessons alone, without the tests of the tools")->excludes(one);
   all->add_flag("--write", options.write, "write what is derived from the lessons; judge only with --lesson");
-  all->add_option("--preset", options.preset, "the configure preset")->capture_default_str();
   all->callback([&] { result = verify(options); });
   app.add_subcommand("repository", "what is derived is fresh, and links lead somewhere")->callback([&] {
     result = report(gate::lint_repository(options.root));
   });
-  add_judgements(app, options, result);
+  add_steps(app, options, result);
 
   try {
     app.parse(argc, argv);

@@ -3,6 +3,7 @@
 //   --gtest_filter=...   some checks only (GoogleTest's own)
 //   --report=FILE        writes the results as JSON as well
 //   --work-folder=FOLDER where the learner's files are, when not below lessons/ (in an interview)
+//   --edits=FILE --reports=FILE   for a solution with mistakes to choose from: a run for each (run/edits.hpp)
 //   --in-process         GoogleTest alone, without supervision: for a debugger
 //   --speed              times the code that ATTN_SPEED registered, instead of the checks; prints one line of JSON:
 //                        {"what":"forward, ...","milliseconds":1.31} or {"what":"forward, ...","error":"..."}
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "checks/speed.hpp"
+#include "run/edits.hpp"
 #include "run/supervisor.hpp"
 #include "verdict/report.hpp"
 #include "verdict/words.hpp"
@@ -35,6 +37,8 @@ using nlohmann::ordered_json;
 struct Options {
   std::string filter;
   std::string report_file;
+  std::string edits_file;
+  std::string reports_file;
   std::string work_folder = "lessons";
   bool in_process = false;
   bool speed = false;
@@ -49,6 +53,10 @@ Options options_from(const std::vector<std::string>& arguments) {
     const std::string value = argument.substr(std::min(argument.find('='), argument.size() - 1) + 1);
     if (begins_with(argument, "--report=")) {
       options.report_file = value;
+    } else if (begins_with(argument, "--edits=")) {
+      options.edits_file = value;
+    } else if (begins_with(argument, "--reports=")) {
+      options.reports_file = value;
     } else if (begins_with(argument, "--work-folder=")) {
       options.work_folder = value;
     } else if (argument == "--in-process" || argument == "--gtest_list_tests" || argument == "--help") {
@@ -137,6 +145,10 @@ __attribute__((constructor(101), used)) void begin(int argc, char** argv) {
   try {
     const Options options = options_from({argv + 1, argv + argc});
     if (options.in_process) return;
+    if (!options.edits_file.empty()) {
+      if (!attn::judge::run_edits(options.edits_file, options.reports_file)) return;
+      _exit(0);
+    }
     const auto outcome = attn::judge::supervise();
     if (!outcome) return;
     exit_code = options.speed ? print_speed(*outcome) : print_results(*outcome, options);

@@ -31,6 +31,7 @@
 
 #include "attn/todo.hpp"
 #include "checks/diagnosis.hpp"
+#include "run/edits.hpp"
 #include "run/sanitizer.hpp"
 #include "run/trace.hpp"
 
@@ -158,6 +159,7 @@ class EventSender : public ::testing::EmptyTestEventListener {
   void OnTestStart(const ::testing::TestInfo&) override {
     begin_comparisons();
     forget_throws();
+    std::fill(std::begin(mistake_region_reached), std::end(mistake_region_reached), false);
     arma::arma_rng::set_seed(seed_);
     set_limit(RLIMIT_FSIZE, printed() + printed_bytes_);
     send({{"event", "start"}, {"printed", printed()}});
@@ -171,8 +173,11 @@ class EventSender : public ::testing::EmptyTestEventListener {
   void OnTestEnd(const ::testing::TestInfo& check) override {
     const auto& result = *check.result();
     const std::string measured = result.test_property_count() == 0 ? "0" : result.GetTestProperty(0).value();
-    send(
-        {{"event", "end"}, {"passed", result.Passed()}, {"printed", printed()}, {"milliseconds", std::stod(measured)}});
+    send({{"event", "end"},
+          {"passed", result.Passed()},
+          {"printed", printed()},
+          {"milliseconds", std::stod(measured)},
+          {"reached", reached_regions()}});
   }
 
  private:
@@ -472,7 +477,7 @@ Failure ended_failure(const std::string& why) {
 
 class Supervisor {
  public:
-  explicit Supervisor(const Limits& limits) : limits_(limits) {}
+  Supervisor(const Limits& limits, std::string filter) : limits_(limits), filter_(std::move(filter)) {}
 
   std::optional<Outcome> run() {
     do {
@@ -548,6 +553,7 @@ class Supervisor {
       CheckResult& result = results().at(next_);
       if (!event.at("passed")) result.state = meets_todo(result) ? State::not_written : State::failed;
       result.milliseconds = event.at("milliseconds");
+      result.reached = event.at("reached").get<std::set<int>>();
       finish(child, event.at("printed"));
       begin_counting(child);
     }
@@ -634,6 +640,7 @@ class Supervisor {
 
   /// The filter for GoogleTest that selects the checks from `next_` on; empty for those that the command line selects.
   std::string remaining() {
+    if (!planned_) return filter_;
     std::string filter;
     for (std::size_t i = next_; i < results().size(); ++i) filter += results()[i].full_name() + ":";
     return filter;
@@ -651,6 +658,7 @@ class Supervisor {
   static constexpr const char* early_advice = ": is something global or static set up in your file?";
 
   Limits limits_;
+  std::string filter_;  ///< of the first child; empty: what the command line says
   Outcome outcome_;
   std::size_t next_ = 0;  ///< the check that runs, or runs next
   bool planned_ = false;
@@ -666,13 +674,13 @@ class Supervisor {
 
 }  // namespace
 
-std::optional<Outcome> supervise(const Limits& limits) {
+std::optional<Outcome> supervise(const Limits& limits, const std::string& filter) {
   signal(SIGCHLD, SIG_DFL);  // ignored, it would keep back how a child ended
   for (const int signal : ending_signals) handle(signal, note_signal);
   handle(SIGTSTP, note_signal);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   set_limit(RLIMIT_CORE, 0);
-  return Supervisor(limits).run();
+  return Supervisor(limits, filter).run();
 }
 
 bool is_supervised() { return assignment != nullptr; }

@@ -35,8 +35,9 @@ struct Outcome {
 /// To be called before the program's static objects are constructed: then no code of the learner's ever runs in the
 /// calling process.
 ///
+/// @param filter selects checks, as --gtest_filter does; empty: the command line does
 /// @return nothing in the child: it has to return to its caller, all the way to main(), and call run_assigned_checks()
-std::optional<Outcome> supervise(const Limits& limits = {});
+std::optional<Outcome> supervise(const Limits& limits = {}, const std::string& filter = "");
 
 /// Whether this process is such a child.
 bool is_supervised();

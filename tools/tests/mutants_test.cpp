@@ -14,8 +14,8 @@ namespace attn::gate {
 namespace {
 
 using lesson::Lesson;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::ThrowsMessage;
 
 const std::string solution = R"(#include "shape.hpp"
@@ -40,16 +40,17 @@ int Layer::forward(int x) {
 
 class Mutants : public ::testing::Test {
  protected:
-  std::string all_of(const std::string& text, const std::string& mistakes, const std::string& file = "layer.cpp") {
+  std::string all_of(const std::string& text, const std::string& mistakes, Regions* regions = nullptr,
+                     const std::string& file = "layer.cpp") {
     put(lesson_.solution_folder() / file, text);
     put(lesson_.mistakes_file(), "{\"mistakes\": [" + mistakes + "]}");
-    return mutate_all(lesson_, file);
+    return mutate_all(lesson_, file, regions);
   }
 
   static std::string mistake(const std::string& id, const std::string& find, const std::string& replace,
-                             const std::string& more = "", const std::string& file = "layer.cpp") {
+                             const std::string& file = "layer.cpp") {
     return R"({"id": ")" + id + R"(", "says": ")" + id + R"(", "file": ")" + file + R"(", "find": ")" + find +
-           R"(", "replace": ")" + replace + "\"" + more + "}";
+           R"(", "replace": ")" + replace + "\"}";
   }
 
   Scratch scratch_;
@@ -62,24 +63,29 @@ TEST_F(Mutants, HaveABodyForEachMistakeAndTheRightOne) {
   EXPECT_THAT(text, HasSubstr("{\"no_bias\", \"added\"}"));
   EXPECT_THAT(text, HasSubstr(R"(
 int Layer::forward(int x) {
-switch (::mistake_to_make()) {
+switch (::mistake_in(5)) {
 case 0: {  // no_bias
+
   if (x < 0) {
     return 0;
   }
   return weight_ * x;
+
 } break;
 case 1: {  // added
+
   if (x < 0) {
     return 0;
   }
   return weight_ + x + bias_;
+
 } break;
 default: {
   if (x < 0) {
     return 0;
   }
   return weight_ * x + bias_;
+
 }
 }
 }
@@ -88,53 +94,69 @@ default: {
 )"));
 }
 
-TEST_F(Mutants, HaveTheMistakesOfEveryFunctionInOneList) {
-  const auto text =
-      all_of(solution, mistake("no_bias", " + bias_;", ";") + "," + mistake("two", "weight_ = 1", "weight_ = 2"));
-  EXPECT_THAT(text, HasSubstr("{\"two\", \"no_bias\"}"));
-  EXPECT_THAT(text,
-              HasSubstr("both start at zero\nswitch (::mistake_to_make()) {\ncase 0: {  // two\n  weight_ = 2;\n"));
-  EXPECT_THAT(text, HasSubstr("case 1: {  // no_bias\n"));
+TEST_F(Mutants, AskInEachMemberThatIsInitialisedOtherwise) {
+  const auto text = all_of(solution, mistake("large", "weight_(size)", "weight_(2 * size, true)") + "," +
+                                         mistake("both", "weight_(size),\\n      bias_(size)", "weight_(1), bias_(1)"));
+  EXPECT_THAT(text, HasSubstr("weight_(::mistake_in(1) == 0 ? decltype(this->weight_)(2 * size, true)"));
+  EXPECT_THAT(text, HasSubstr("? decltype(this->bias_)(1)"));
+}
+
+TEST_F(Mutants, MayChangeSeveralFunctions) {
+  Regions regions;
+  const auto text = all_of(solution,
+                           mistake("no_weight", "weight_ = 1;\\n}\\n\\nint Layer::forward(int x) {",
+                                   "\\n}\\n\\nint Layer::forward(int x) {\\n  return x;"),
+                           &regions);
+  EXPECT_THAT(regions.at("no_weight"), ElementsAre(3, 5));
+  EXPECT_THAT(text, HasSubstr("case 0: {  // no_weight\n\n  return x;\n"));
+}
+
+TEST_F(Mutants, MayChangeOneExpressionElsewhere) {
+  const std::string header = "struct Layer {\n  explicit Layer(double rate = 0.1);\n};\n";
+  EXPECT_THAT(all_of(header, mistake("half", "rate = 0.1", "rate = 0.5", "layer.hpp"), nullptr, "layer.hpp"),
+              HasSubstr("explicit Layer(double rate = (::mistake_in(0) == 0 ? 0.5 : 0.1));"));
+}
+
+TEST_F(Mutants, MayIncludeMore) {
+  const auto text = all_of(solution, mistake("more", R"(#include \"shape.hpp\")", R"(#include \"more.hpp\")") + "," +
+                                         mistake("no_bias", " + bias_;", ";"));
+  EXPECT_THAT(text, HasSubstr("#include \"more.hpp\"\n#include \"shape.hpp\"\n"));
 }
 
 TEST_F(Mutants, FindTheFunctionsOfAClass) {
-  const std::string header = "class Layer {\n public:\n  int forward(int x) const {\n    return 2 * x;\n  }\n};\n";
-  const auto text = all_of(header, mistake("thrice", "2 * x", "3 * x", "", "layer.hpp"), "layer.hpp");
-  EXPECT_THAT(
-      text,
-      HasSubstr(
-          "  int forward(int x) const {\nswitch (::mistake_to_make()) {\ncase 0: {  // thrice\n    return 3 * x;\n"));
+  const std::string header =
+      "class Layer {\n public:\n  int forward(int x, Mask mask = {}) const {\n    return 2 * x;\n  }\n};\n";
+  const auto text = all_of(header, mistake("thrice", "2 * x", "3 * x", "layer.hpp"), nullptr, "layer.hpp");
+  EXPECT_THAT(text, HasSubstr("case 0: {  // thrice\n\n    return 3 * x;\n"));
 }
 
-TEST_F(Mutants, LeaveOutWhatIsAloneOrInAnotherFile) {
-  const auto text = all_of(solution, mistake("small", "bias_(size)", "bias_(1)", ", \"alone\": true") + "," +
-                                         mistake("other", "nowhere", "x", "", "other.cpp") + "," +
-                                         mistake("no_bias", " + bias_;", ";"));
+TEST_F(Mutants, LeaveOutWhatIsInAnotherFile) {
+  const auto text =
+      all_of(solution, mistake("other", "nowhere", "x", "other.cpp") + "," + mistake("no_bias", " + bias_;", ";"));
   EXPECT_THAT(text, HasSubstr("{\"no_bias\"}"));
-  EXPECT_THAT(text, Not(HasSubstr("bias_(1)")));
 }
 
-TEST_F(Mutants, RefuseAnEditThatIsNotWithinOneBody) {
-  for (const char* find :
-       {"bias_(size)", "  weight_ = 1;\\n}\\n", "  return weight_ * x + bias_;\\n}", "#include", "attn {"}) {
-    EXPECT_THAT([&] { all_of(solution, mistake("astray", find, "")); },
-                ThrowsMessage<std::runtime_error>(HasSubstr("mistake astray of 01_layer: its \"find\" is not within")))
-        << find;
-  }
-  EXPECT_THAT([&] { all_of(solution, mistake("astray", "bias_(size)", "")); },
-              ThrowsMessage<std::runtime_error>(HasSubstr("write \"alone\": true into tests/01_layer/mistakes.json")));
+TEST_F(Mutants, CountRegionsThroughAllFiles) {
+  put(lesson_.solution_folder() / "attention.cpp", "int f() {\n  return 1;\n}\n");
+  Regions regions;
+  all_of(solution, mistake("no_bias", " + bias_;", ";"), &regions);
+  EXPECT_THAT(regions.at("no_bias"), ElementsAre(8)) << "after three of attention.cpp";
 }
 
-TEST_F(Mutants, RefuseAListThatIsNoFunction) {
-  const std::string list = "const int sizes[] = {\n  1,\n};\n\n" + solution;
-  EXPECT_THAT([&] { all_of(list, mistake("astray", "  1,", "")); },
-              ThrowsMessage<std::runtime_error>(HasSubstr("not within the body of one function")));
-  EXPECT_THAT(all_of(list, mistake("no_bias", " + bias_;", ";")), HasSubstr("return weight_ * x;"));
+TEST_F(Mutants, RefuseAnEditThatAddsAFunction) {
+  EXPECT_THAT(
+      [&] { all_of(solution, mistake("astray", "int Layer::forward", "void f() {}\\n\\nint Layer::forward")); },
+      ThrowsMessage<std::runtime_error>(HasSubstr("mistake astray of 01_layer: it adds or removes a function")));
+}
+
+TEST_F(Mutants, RefuseAnEditThatInitialisesOtherMembers) {
+  EXPECT_THAT([&] { all_of(solution, mistake("astray", "weight_(size),", "")); },
+              ThrowsMessage<std::runtime_error>(HasSubstr("other members")));
 }
 
 TEST_F(Mutants, RefuseAnEditThatOccursTwiceOrNever) {
   EXPECT_THAT([&] { all_of(solution, mistake("twice", "return", "")); },
-              ThrowsMessage<std::runtime_error>(HasSubstr("occurs 2 times in solutions/01_layer/layer.cpp")));
+              ThrowsMessage<std::runtime_error>(HasSubstr("occurs 2 times, expected exactly once (solutions/01_layer/layer.cpp)")));
   EXPECT_THAT([&] { all_of(solution, mistake("never", "no such text", "")); },
               ThrowsMessage<std::runtime_error>(HasSubstr("occurs 0 times")));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct CheckResult {
   std::string printed;            ///< the beginning of what the learner's code printed
   std::size_t printed_bytes = 0;  ///< all that it printed
   double milliseconds = 0;        ///< what it measured, if it did (see speed.hpp)
+  std::set<int> reached;          ///< which regions of a mutated solution ran (see run/edits.hpp)
 
   // Added once the run is over (report.hpp).
   std::string task;      ///< whose hints help: a task's id, or the lesson's number where it is not known

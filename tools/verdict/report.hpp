@@ -10,6 +10,8 @@
 
 namespace attn::judge {
 
+class Recordings;
+
 /// A part of the lesson that still calls todo().
 struct OpenTask {
   std::string task;   ///< "01.2"
@@ -33,6 +35,7 @@ struct Report {
 
 /// Finds out which task and file each check is about, and which catalogued mistakes its failures show (naming.hpp).
 Report make_report(std::vector<CheckResult> checks, const lesson::Lesson& lesson);
+Report make_report(std::vector<CheckResult> checks, const lesson::Lesson& lesson, const Recordings& recordings);
 
 /// "passed", "failed", "not_written", ...
 std::string text_of(CheckResult::State state);

@@ -19,6 +19,12 @@ TEST(Doubled, EqualsTheGoldenValues) {
   EXPECT_THAT(doubled(golden.cube("x")), Matches(golden.expected("y")));
 }
 
+TEST(Doubled, HasAQuarterBesideIt) {
+  const arma::cube x(1, 1, 1, arma::fill::value(8));
+  const Expected quarter = {x / 4, {"L", "E", "B"}, default_tolerance};
+  EXPECT_THAT(quartered(x), Matches(quarter)) << likely_mistake("halved");
+}
+
 // The defect: nobody runs it.
 TEST(Doubled, DISABLED_IsNeverRun) {}
 

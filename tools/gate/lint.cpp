@@ -1,6 +1,4 @@
-#include "gate/gate.hpp"
-
-#include <unistd.h>
+#include "gate/lint.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -13,25 +11,17 @@
 
 #include "gate/answers.hpp"
 #include "gate/derived.hpp"
-#include "gate/mutants.hpp"
 #include "lesson/text.hpp"
-#include "run/process.hpp"
 #include "verdict/naming.hpp"
-#include "verdict/report.hpp"
-#include "verdict/words.hpp"
 
 namespace attn::gate {
 
 namespace fs = std::filesystem;
-using judge::CheckResult;
 using lesson::Lesson;
-using lesson::Mistake;
 using lesson::read_file;
 using nlohmann::json;
 
 namespace {
-
-constexpr const char* recording_command = "write it down again with `./learn verify --write`";
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -44,13 +34,6 @@ std::vector<std::string> all_matches(const std::string& text, const std::regex& 
 }
 
 std::string path_below(const fs::path& root, const fs::path& file) { return fs::relative(file, root).string(); }
-
-// ------------------------------------------------------------------------------------------ running the checks
-
-const Mistake* find_mistake(const std::vector<Mistake>& mistakes, const std::string& id) {
-  const auto found = std::find_if(mistakes.begin(), mistakes.end(), [&](const Mistake& m) { return m.id == id; });
-  return found == mistakes.end() ? nullptr : &*found;
-}
 
 // --------------------------------------------------------------------------------------------------- markdown
 
@@ -112,7 +95,7 @@ void append(Problems& problems, const Problems& more) { problems.insert(problems
 
 // ------------------------------------------------------------------------------------------- parts of a lesson
 
-void judge_sections(const Lesson& lesson, const std::string& chapter, Problems& problems) {
+void lint_sections(const Lesson& lesson, const std::string& chapter, Problems& problems) {
   for (const char* section :
        {"Why", "What you will be able to do", "The formula", "Shapes", "Worked by hand", "Predict first", "Tasks",
         "The same in PyTorch", "Check yourself", "Interview corner", "Next", "Sources"}) {
@@ -134,7 +117,7 @@ void judge_sections(const Lesson& lesson, const std::string& chapter, Problems& 
   }
 }
 
-void judge_hints(const Lesson& lesson, const std::string& chapter, Problems& problems) {
+void lint_hints(const Lesson& lesson, const std::string& chapter, Problems& problems) {
   const auto tasks = lesson.tasks();
   if (tasks.empty())
     problems.push_back("hints.md has no task: expected headings like \"## " + lesson.number() + ".1 ...\"");
@@ -153,7 +136,7 @@ void judge_hints(const Lesson& lesson, const std::string& chapter, Problems& pro
 }
 
 /// Functions begin and end at the first column.
-void judge_solution(const Lesson& lesson, Problems& problems) {
+void lint_solution(const Lesson& lesson, Problems& problems) {
   for (const auto& entry : fs::directory_iterator(lesson.solution_folder())) {
     if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") continue;
     const std::string name = path_below(lesson.root, entry.path());
@@ -173,7 +156,7 @@ void judge_solution(const Lesson& lesson, Problems& problems) {
   }
 }
 
-void judge_tests(const Lesson& lesson, Problems& problems) {
+void lint_tests(const Lesson& lesson, Problems& problems) {
   const std::string source = read_file(lesson.checks_file());
   if (contains(source, "DISABLED_") || contains(source, "GTEST_SKIP")) {
     problems.push_back("a check is disabled or skipped");
@@ -189,7 +172,7 @@ void judge_tests(const Lesson& lesson, Problems& problems) {
   }
 }
 
-void judge_catalogue(const Lesson& lesson, Problems& problems) {
+void lint_catalogue(const Lesson& lesson, Problems& problems) {
   const auto mistakes = lesson.mistakes();
   if (mistakes.size() < 5) {
     problems.push_back("the catalogue has " + std::to_string(mistakes.size()) + " mistakes, expected at least 5");
@@ -206,7 +189,7 @@ void judge_catalogue(const Lesson& lesson, Problems& problems) {
 }
 
 /// The pristine stubs, which `reset` puts back.
-void judge_stub_copies(const Lesson& lesson, Problems& problems) {
+void lint_stub_copies(const Lesson& lesson, Problems& problems) {
   std::set<std::string> names;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(lesson.stub_folder(), none)) names.insert(entry.path().filename());
@@ -231,7 +214,7 @@ void judge_stub_copies(const Lesson& lesson, Problems& problems) {
   }
 }
 
-void judge_brief(const Lesson& lesson, const lesson::InterviewBrief& brief, Problems& problems) {
+void lint_brief(const Lesson& lesson, const lesson::InterviewBrief& brief, Problems& problems) {
   if (brief.minutes < 5 || brief.minutes > 40) {
     problems.push_back("interview.md gives " + std::to_string(brief.minutes) + " minutes, expected 5 to 40");
   }
@@ -250,7 +233,7 @@ void judge_brief(const Lesson& lesson, const lesson::InterviewBrief& brief, Prob
 }
 
 /// interview.md says of each question how often it is asked, and what is expected, and of no other.
-void judge_remarks(const Lesson& lesson, const std::vector<lesson::Question>& questions, Problems& problems) {
+void lint_remarks(const Lesson& lesson, const std::vector<lesson::Question>& questions, Problems& problems) {
   auto remarks = lesson.remarks();
   for (const auto& question : questions) {
     if (question.senior.empty()) {
@@ -265,9 +248,9 @@ void judge_remarks(const Lesson& lesson, const std::vector<lesson::Question>& qu
   }
 }
 
-void judge_interview(const Lesson& lesson, Problems& problems) {
+void lint_interview(const Lesson& lesson, Problems& problems) {
   try {
-    judge_brief(lesson, lesson.interview(), problems);
+    lint_brief(lesson, lesson.interview(), problems);
     const auto questions = lesson.questions();
     if (questions.size() < 3) {
       problems.push_back("the interview corner has " + std::to_string(questions.size()) +
@@ -276,14 +259,14 @@ void judge_interview(const Lesson& lesson, Problems& problems) {
     for (const auto& question : questions) {
       if (question.answer.empty()) problems.push_back("no answer to the question \"" + question.text + "\"");
     }
-    judge_remarks(lesson, questions, problems);
+    lint_remarks(lesson, questions, problems);
   } catch (const std::runtime_error& error) {
     problems.push_back(error.what());
   }
 }
 
 /// Everything that the tool shows has a spelling for terminals that know only ASCII; Chinese has none.
-void judge_spelling(const Lesson& lesson, Problems& problems) {
+void lint_spelling(const Lesson& lesson, Problems& problems) {
   std::string shown = lesson.subject() + read_file(lesson.hints_file());
   if (fs::exists(lesson.interview_file())) shown += read_file(lesson.interview_file());
   for (const auto& mistake : lesson.mistakes()) shown += mistake.says;
@@ -300,7 +283,7 @@ void judge_spelling(const Lesson& lesson, Problems& problems) {
   }
 }
 
-void judge_array(const std::string& name, const json& array, Problems& problems) {
+void lint_array(const std::string& name, const json& array, Problems& problems) {
   std::size_t size = 1;
   for (const auto& length : array.at("shape")) size *= length.get<std::size_t>();
   if (size != array.at("data").size()) {
@@ -311,7 +294,7 @@ void judge_array(const std::string& name, const json& array, Problems& problems)
 }
 
 /// The TODOs of the stubs are the tasks of hints.md, and each calls todo().
-void judge_todos(const Lesson& lesson, Problems& problems) {
+void lint_todos(const Lesson& lesson, Problems& problems) {
   std::string stubs;
   for (const auto& file : lesson.stub_files()) stubs += read_file(lesson.root / file);
   // Where the learner starts from a blank class, the checks' adapter says what is not written: the first task.
@@ -338,7 +321,7 @@ void judge_todos(const Lesson& lesson, Problems& problems) {
 }
 
 /// The checks that docs/sources.md names are there.
-void judge_sources(const fs::path& root, Problems& problems) {
+void lint_sources(const fs::path& root, Problems& problems) {
   std::string checks;
   for (const auto& lesson : lesson::find_lessons(root)) {
     if (fs::exists(lesson.checks_file())) checks += read_file(lesson.checks_file());
@@ -356,115 +339,7 @@ void judge_sources(const fs::path& root, Problems& problems) {
 
 // --------------------------------------------------------------------------------------------------- the gate
 
-Problems judge_stub(const Lesson& lesson, const fs::path& program) {
-  Problems problems;
-  judge_todos(lesson, problems);
-  const auto report = run_checks(program);
-  for (const auto& check : report.checks) {
-    if (check.passed()) problems.push_back("the stub passes " + check.full_name() + "; it must pass no check");
-    if (check.state == CheckResult::State::ended || check.state == CheckResult::State::stopped) {
-      problems.push_back("the stub does not fail in good order: " + judge::describe(check, lesson));
-    }
-  }
-  if (!problems.empty() && report.first_failing() == nullptr) {
-    problems.push_back(
-        "(if this is your own answer, all is well: verify judges the course with its stubs in place, and "
-        "`./learn check " +
-        lesson.number() + "` judges you)");
-  }
-  return problems;
-}
-
-judge::Report run_checks(const fs::path& program, const std::string& edit, int seed) {
-  const fs::path folder = program.parent_path();
-  const std::string stem = "attn-gate-" + std::to_string(getpid());
-  const fs::path report = folder / (stem + ".json");
-  const fs::path output = folder / (stem + ".txt");
-  const std::string choice = chosen_mistake + ("=" + edit);
-  const int exit_code =
-      judge::run({"env", choice, "ATTN_SEED=" + std::to_string(seed), program.string(), "--report=" + report.string()},
-                 folder, output);
-  std::error_code ignored;
-  if (exit_code != 0 && exit_code != 1) {
-    const std::string printed = fs::exists(output) ? read_file(output) : "";
-    fs::remove(output, ignored);
-    throw std::runtime_error(program.string() + " ended with exit code " + std::to_string(exit_code) + ": " + printed);
-  }
-  const auto result = json::parse(read_file(report)).get<judge::Report>();
-  fs::remove(report, ignored);
-  fs::remove(output, ignored);
-  return result;
-}
-
-fs::path program_of(const Lesson& lesson, const lesson::Edit& edit, const fs::path& programs) {
-  return programs / (edit.alone ? "mutant_" + lesson.number() + "_" + edit.id : "mutants_" + lesson.number());
-}
-
-/// Whether a run had other random numbers than the recorded one: another version of Armadillo draws others.
-bool has_other_numbers(const Lesson& lesson, const judge::Report& report) {
-  const auto recordings = judge::Recordings::read(lesson.recordings_file());
-  for (const auto& check : report.checks) {
-    const auto places = recordings.checks().find(check.full_name());
-    if (places == recordings.checks().end()) continue;
-    for (const auto& failure : check.failures) {
-      const auto& comparison = failure.comparison;
-      if (comparison && places->second.count(comparison->number) != 0 &&
-          recordings.find(check.full_name(), *comparison) == nullptr) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-/// Names another mistake, and not this one beside it.
-bool is_taken_for(const judge::Report& report, const std::string& other, const std::string& id) {
-  return std::any_of(report.checks.begin(), report.checks.end(), [&](const auto& check) {
-    const auto* shown = check.shown();
-    if (shown == nullptr) return false;
-    const auto has = [&](const std::string& one) {
-      return std::find(shown->likely.begin(), shown->likely.end(), one) != shown->likely.end();
-    };
-    return has(other) && !has(id);
-  });
-}
-
-Problems judge_mistake(const Lesson& lesson, const std::string& id, const fs::path& program) {
-  Problems problems;
-  try {
-    mutate(lesson, id);
-  } catch (const std::runtime_error& error) {
-    return {error.what()};
-  }
-  const auto mistakes = lesson.mistakes();
-  const Mistake& mistake = *find_mistake(mistakes, id);
-  const auto report = run_checks(program, id);
-  if (report.first_failing() == nullptr) return {"the mistake " + id + " passes all checks: none rejects it"};
-  if (!mistake.named) return problems;
-
-  // With other numbers fewer comparisons can be looked up: then two mistakes may remain that give the same.
-  const bool may_be_one_of_several = has_other_numbers(lesson, report);
-  const auto named = report.named();
-  if (std::find(named.begin(), named.end(), id) == named.end()) {
-    problems.push_back("the mistake " + id + " is rejected, but no failure names it: if what it gives has changed, " +
-                       recording_command);
-  }
-  for (const auto& other : named) {
-    const bool true_too = std::find(mistake.also.begin(), mistake.also.end(), other) != mistake.also.end();
-    if (other == id || true_too) continue;
-    if (!may_be_one_of_several || is_taken_for(report, other, id))
-      problems.push_back("the mistake " + id + " is taken for " + other);
-  }
-  if (problems.empty()) return {};
-  std::string failures;
-  for (const auto& check : report.checks) {
-    if (!check.passed()) failures += judge::describe(check, lesson);
-  }
-  problems.push_back("what it printed:\n" + failures);
-  return problems;
-}
-
-Problems judge_golden(const Lesson& lesson) {
+Problems lint_golden(const Lesson& lesson) {
   Problems problems;
   const json golden = json::parse(read_file(lesson.golden_file()));
   const std::string file = path_below(lesson.root, lesson.golden_file());
@@ -481,17 +356,19 @@ Problems judge_golden(const Lesson& lesson) {
   for (const auto& [name, one_case] : golden.at("cases").items()) {
     if (!one_case.contains("seed")) problems.push_back(file + ": case " + name + " does not say its seed");
     if (!contains(checks, "\"" + name + "\"")) problems.push_back(file + ": no check uses the case " + name);
-    for (const auto& [array, value] : one_case.at("arrays").items()) judge_array(name + "/" + array, value, problems);
+    for (const auto& [array, value] : one_case.at("arrays").items()) lint_array(name + "/" + array, value, problems);
   }
   return problems;
 }
 
-Problems judge_recordings(const Lesson& lesson) {
+Problems lint_recordings(const Lesson& lesson) {
   Problems problems;
   const std::string file = path_below(lesson.root, lesson.recordings_file());
   const auto recordings = judge::Recordings::read(lesson.recordings_file());
   const auto tasks = lesson.tasks_of_checks();
   const auto mistakes = lesson.mistakes();
+  std::set<std::string> known;
+  for (const auto& mistake : mistakes) known.insert(mistake.id);
   const std::string checks = read_file(lesson.checks_file());
   std::set<std::string> orphans;
   std::set<std::string> recorded;
@@ -502,47 +379,35 @@ Problems judge_recordings(const Lesson& lesson) {
     for (const auto& [number, place] : places) {
       for (const auto& [id, got] : place.got) {
         recorded.insert(id);
-        if (find_mistake(mistakes, id) == nullptr) orphans.insert(id);
+        if (known.count(id) == 0) orphans.insert(id);
       }
     }
   }
   for (const auto& orphan : orphans) {
-    problems.push_back(file + " knows " + orphan + ", which is no longer there: " + recording_command);
+    problems.push_back(file + " knows " + orphan +
+                       ", which is no longer there: write it again with `./learn verify --write`");
   }
   for (const auto& mistake : mistakes) {
     if (mistake.named && recorded.count(mistake.id) == 0) {
       problems.push_back("the mistake " + mistake.id + " is not in " + file +
-                         ", and no check names it: " + recording_command);
+                         ", and no check names it: write it again with `./learn verify --write`");
     }
   }
   return problems;
 }
 
-bool record(const Lesson& lesson, const fs::path& programs) {
-  judge::Recordings recordings;
-  for (const auto& mistake : lesson.mistakes()) {
-    if (!mistake.named) continue;
-    const fs::path program = program_of(lesson, mistake, programs);
-    recordings.add(mistake.id, run_checks(program, mistake.id), run_checks(program, mistake.id, 2));
-  }
-  recordings.thin_out();
-  const fs::path file = lesson.recordings_file();
-  if (fs::exists(file) && read_file(file) == recordings.text()) return false;
-  std::ofstream(file) << recordings.text();
-  return true;
-}
-
-Problems judge_chapter(const Lesson& lesson) {
+Problems lint_chapter(const Lesson& lesson) {
   Problems problems;
   const std::string chapter = read_file(lesson.chapter_file());
-  judge_sections(lesson, chapter, problems);
-  judge_hints(lesson, chapter, problems);
-  judge_stub_copies(lesson, problems);
-  judge_solution(lesson, problems);
-  judge_tests(lesson, problems);
-  judge_catalogue(lesson, problems);
-  judge_interview(lesson, problems);
-  judge_spelling(lesson, problems);
+  lint_sections(lesson, chapter, problems);
+  lint_hints(lesson, chapter, problems);
+  lint_stub_copies(lesson, problems);
+  lint_solution(lesson, problems);
+  lint_tests(lesson, problems);
+  lint_todos(lesson, problems);
+  lint_catalogue(lesson, problems);
+  lint_interview(lesson, problems);
+  lint_spelling(lesson, problems);
   append(problems, dead_links(lesson.root, lesson.chapter_file()));
   append(problems, dead_links(lesson.root, lesson.hints_file()));
   return problems;
@@ -555,7 +420,7 @@ Problems lint_repository(const fs::path& root) {
   for (const auto& entry : fs::directory_iterator(root / "docs")) {
     if (entry.path().extension() == ".md") append(problems, dead_links(root, entry.path()));
   }
-  judge_sources(root, problems);
+  lint_sources(root, problems);
   return problems;
 }
 
