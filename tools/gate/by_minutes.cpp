@@ -1,7 +1,6 @@
 #include "gate/by_minutes.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <tuple>
 
 #include "lesson/text.hpp"
@@ -20,18 +19,6 @@ struct Sitting {
 
 }  // namespace
 
-std::string question_anchor(const lesson::Lesson& lesson, const std::string& question) {
-  std::string anchor = lesson.number();
-  bool in_word = false;
-  for (const char c : question) {
-    const bool was_in_word = in_word;
-    in_word = std::isalnum(static_cast<unsigned char>(c)) != 0;
-    if (in_word && !was_in_word) anchor += '-';
-    if (in_word) anchor += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return anchor;
-}
-
 std::string by_minutes(std::vector<Listed> questions) {
   const auto rank = [](const Listed& question) { return std::tie(question.asked, question.place, question.topic); };
   std::sort(questions.begin(), questions.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
@@ -45,7 +32,7 @@ std::string by_minutes(std::vector<Listed> questions) {
     if (enough == taken) break;
     const std::string number = counted(static_cast<int>(enough - taken), "question");
     section += "\n### " + sitting.name + ": " + (taken == 0 ? number : "add " + number) + "\n\n";
-    for (; taken < enough; ++taken) section += "- [" + questions[taken].text + "](#" + questions[taken].anchor + ")\n";
+    for (; taken < enough; ++taken) section += "- " + questions[taken].link + "\n";
   }
   return section;
 }

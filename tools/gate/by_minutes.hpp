@@ -10,16 +10,11 @@ namespace attn::gate {
 
 /// A question of docs/interview.md, and where it is there.
 struct Listed {
-  std::string text;
-  std::string anchor;
+  std::string link;  ///< in Markdown
   lesson::Asked asked = lesson::Asked::sometimes;
   std::size_t topic = 0;  ///< its index on the page
   std::size_t place = 0;  ///< its index in its topic
 };
-
-/// The anchor of a question, which is the same on GitHub and on the web site: "01-why-divide-by-d-and-not-by-d". Only
-/// ASCII letters and digits count.
-std::string question_anchor(const lesson::Lesson& lesson, const std::string& question);
 
 /// Which questions to take with 15, 30, 60 and 120 minutes, as a section of Markdown: those asked often first, and among
 /// them the first of each topic before the second of any. A longer time adds to a shorter one.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <regex>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -106,26 +105,11 @@ std::vector<std::string> topics_of(const Lesson& lesson) {
   return topics;
 }
 
-/// A chapter's text with its links to other chapters as they are in docs/.
-std::string from_docs(const std::string& text) {
-  return std::regex_replace(text, std::regex(R"(\]\(\.\./(\d\d_))"), "](../lessons/$1");
-}
-
-/// A question under a heading, with an anchor above; its answer is folded, with what a senior interviewer expects.
-std::string question_entry(const Lesson& lesson, const lesson::Question& question) {
-  const std::string senior =
-      question.senior.empty() ? "" : "\n\n**A senior interviewer expects more.** " + question.senior;
-  const std::string answer = from_docs(question.answer + senior);
-  return "<a id=\"" + question_anchor(lesson, question.text) + "\"></a>\n\n### " + question.text + "\n\n[" +
-         lesson.title() + "](../lessons/" + lesson.name + "/README.md), " + word_of(question.asked) +
-         " asked\n\n<details><summary>Answer</summary>\n\n" + answer + "\n\n</details>\n";
-}
-
-/// A question of a chapter, and what docs/interview.md has of it.
+/// A question of a chapter, as docs/interview.md lists it.
 struct Entry {
   std::string topic;
   Listed listed;
-  std::string text;
+  std::string note;  ///< "lesson 01, often asked"
 };
 
 /// Adds the questions of a chapter, in their order.
@@ -138,9 +122,11 @@ void add_entries(const Lesson& lesson, std::vector<Entry>& entries) {
                              counted(static_cast<int>(topics.size()), "topic") +
                              " in its line <!-- topics: ... -->: one for each question, with \"; \" between them");
   }
+  const std::string corner = "](../lessons/" + lesson.name + "/README.md#interview-corner)";
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    const Listed listed{asked[i].text, question_anchor(lesson, asked[i].text), asked[i].asked};
-    entries.push_back({topics[i], listed, question_entry(lesson, asked[i])});
+    entries.push_back({topics[i],
+                       {"[" + asked[i].text + corner, asked[i].asked},
+                       "lesson " + lesson.number() + ", " + word_of(asked[i].asked) + " asked"});
   }
 }
 
@@ -160,7 +146,7 @@ std::vector<std::string> topics_of(const std::string& page, const std::vector<En
 }
 
 /// The questions of all chapters: which to take with so many minutes, and then all of them, by topic, and there by how
-/// often they are asked.
+/// often they are asked. Each is a link to its chapter; docs/.vitepress/config.mjs reads these lines.
 Derived questions(const fs::path& root, const std::vector<Lesson>& lessons) {
   const fs::path page = "docs/interview.md";
   std::vector<Entry> entries;
@@ -171,11 +157,11 @@ Derived questions(const fs::path& root, const std::vector<Lesson>& lessons) {
   std::vector<Listed> listed;
   std::string sections;
   for (std::size_t topic = 0; topic < topics.size(); ++topic) {
-    sections += "\n## " + topics[topic] + "\n";
+    sections += "\n## " + topics[topic] + "\n\n";
     std::size_t place = 0;
     for (auto& entry : entries) {
       if (entry.topic != topics[topic]) continue;
-      sections += "\n" + entry.text;
+      sections += "- " + entry.listed.link + " (" + entry.note + ")\n";
       entry.listed.topic = topic;
       entry.listed.place = place++;
       listed.push_back(entry.listed);

@@ -78,22 +78,14 @@ TEST_F(DerivedFiles, HoldTheQuestionsByTopicAndNewTopicsLast) {
   write("lessons/08_two/interview.md",
         "# 15 minutes\n\n## What a senior interviewer expects\n\n### How large?\n\nOften asked. In\nbytes.\n");
   write_derived(root);
-  const auto entry = [](const std::string& question, const std::string& anchor, const std::string& lesson,
-                        const std::string& asked, const std::string& answer) {
-    return "\n<a id=\"" + anchor + "\"></a>\n\n### " + question + "\n\n[" + lesson.substr(0, 2) + " " +
-           lesson.substr(3) + "](../lessons/" + lesson + "/README.md), " + asked +
-           " asked\n\n<details><summary>Answer</summary>\n\n" + answer + "\n\n</details>\n";
-  };
-  EXPECT_THAT(
-      read("docs/interview.md"),
-      EndsWith(
-          "\n## Size\n" +
-          entry("How large?", "08-how-large", "08_two", "often",
-                "So.\n\n**A senior interviewer expects more.** In\nbytes.") +
-          entry("How large?", "07-how-large", "07_one", "sometimes", "So.") + "\n## Speed, and time\n" +
-          entry("How fast?", "07-how-fast", "07_one", "sometimes", "Very, see [08](../lessons/08_two/README.md).") +
-          entry("How fast?", "08-how-fast", "08_two", "sometimes", "Very, see [08](../lessons/08_two/README.md).") +
-          "\n<!-- gate: questions end -->\n"));
+  EXPECT_THAT(read("docs/interview.md"),
+              EndsWith("\n## Size\n\n"
+                       "- [How large?](../lessons/08_two/README.md#interview-corner) (lesson 08, often asked)\n"
+                       "- [How large?](../lessons/07_one/README.md#interview-corner) (lesson 07, sometimes asked)\n"
+                       "\n## Speed, and time\n\n"
+                       "- [How fast?](../lessons/07_one/README.md#interview-corner) (lesson 07, sometimes asked)\n"
+                       "- [How fast?](../lessons/08_two/README.md#interview-corner) (lesson 08, sometimes asked)\n"
+                       "\n<!-- gate: questions end -->\n"));
 }
 
 TEST_F(DerivedFiles, HoldTheQuestionsByMinutes) {
@@ -102,9 +94,11 @@ TEST_F(DerivedFiles, HoldTheQuestionsByMinutes) {
   write_derived(root);
   const std::string page = read("docs/interview.md");
   EXPECT_THAT(page, StartsWith("Intro.\n\n<!-- gate: questions begin -->\n\n## By minutes\n\n"));
-  EXPECT_THAT(page, HasSubstr("\n### 15 minutes: 4 questions\n\n- [How fast?](#07-how-fast)\n"
-                              "- [How large?](#07-how-large)\n- [How large?](#08-how-large)\n"
-                              "- [How fast?](#08-how-fast)\n\n## Size\n"));
+  EXPECT_THAT(page, HasSubstr("\n### 15 minutes: 4 questions\n\n"
+                              "- [How fast?](../lessons/07_one/README.md#interview-corner)\n"
+                              "- [How large?](../lessons/07_one/README.md#interview-corner)\n"
+                              "- [How large?](../lessons/08_two/README.md#interview-corner)\n"
+                              "- [How fast?](../lessons/08_two/README.md#interview-corner)\n\n## Size\n"));
 }
 
 /// Three topics with so many questions asked often and sometimes; "1.2" is the second of topic 1.
@@ -114,7 +108,7 @@ std::vector<Listed> listed_questions() {
     for (std::size_t place = 0; place < all; ++place) {
       const std::string name = std::to_string(topic) + "." + std::to_string(place);
       questions.push_back(
-          {name, "at-" + name, place < often ? lesson::Asked::often : lesson::Asked::sometimes, topic, place});
+          {"[" + name + "](page)", place < often ? lesson::Asked::often : lesson::Asked::sometimes, topic, place});
     }
   };
   add(0, 3, 6);
@@ -135,7 +129,7 @@ std::string linked_in(const std::string& section) {
 TEST(ByMinutes, TakesWhatIsAskedOftenFromOneTopicAfterTheOther) {
   const std::string section = by_minutes(listed_questions());
   EXPECT_THAT(linked_in(section), StartsWith("0.0 1.0 0.1 1.1 0.2 2.0 2.1 1.2 2.2 0.3 1.3 2.3 0.4"));
-  EXPECT_THAT(section, HasSubstr("- [0.2](#at-0.2)\n- [2.0](#at-2.0)\n\n### 30 minutes: add 6 questions\n\n- [2.1]"));
+  EXPECT_THAT(section, HasSubstr("- [0.2](page)\n- [2.0](page)\n\n### 30 minutes: add 6 questions\n\n- [2.1]"));
 }
 
 TEST(ByMinutes, AddsToTheShorterTimeAndEndsWithTheQuestions) {
@@ -146,11 +140,6 @@ TEST(ByMinutes, AddsToTheShorterTimeAndEndsWithTheQuestions) {
   auto few = listed_questions();
   few.resize(12);
   EXPECT_THAT(by_minutes(few), Not(HasSubstr("hour")));
-}
-
-TEST(QuestionAnchor, HasOnlyLettersAndDigits) {
-  const lesson::Lesson lesson{"", "01_x"};
-  EXPECT_EQ(question_anchor(lesson, "Why divide by √D, and not by D / 2?"), "01-why-divide-by-d-and-not-by-d-2");
 }
 
 TEST_F(DerivedFiles, HoldAPresetOfEachKindForEveryLesson) {
