@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 
 const lessons = readdirSync(join(root, "lessons")).filter((name) => /^\d\d_/.test(name));
-const title = (page) => readFileSync(join(root, page), "utf8").match(/^# (.*)$/m)[1];
+const read = (page) => readFileSync(join(root, page), "utf8");
+const title = (page) => read(page).match(/^# (.*)$/m)[1];
 const entry = (page) => ({ text: title(page), link: "/" + page.replace(/README\.md$/, "").replace(/\.md$/, "") });
 
 /** Links to a README lead to its folder; those to files that are not pages, such as headers, become plain text. */
@@ -35,6 +36,34 @@ function dropBadges(md) {
   });
 }
 
+/** The answer to a question, and what a senior interviewer expects: from the lesson's folder, with links as in docs/. */
+function answerTo(question, lesson) {
+  const between = (text, begin, end) => {
+    const [, rest] = text.split(begin);
+    if (rest === undefined) throw new Error(`lessons/${lesson} has no answer to "${question}"`);
+    return rest.split(end)[0].trim();
+  };
+  const answer = between(read(`lessons/${lesson}/README.md`), `<summary>${question}</summary>`, "</details>");
+  const remark = between(read(`lessons/${lesson}/interview.md`), `\n### ${question}\n`, "\n### ");
+  const senior = remark.replace(/^\w+ asked\.\s+/, "");
+  return `${answer}\n\n**A senior interviewer expects more.** ${senior}`.replace(/\]\(\.\.\/(?=\d\d_)/g, "](../lessons/");
+}
+
+/** docs/interview.md lists the questions by topic, each with a link to its chapter. Here each has its answer below it. */
+function addAnswers(md) {
+  const entry = /^- \[(.*)\]\(\.\.\/lessons\/((\d\d)_(\w+))\/README\.md#interview-corner\)(?: \(lesson \d\d, (.*)\))?$/gm;
+  md.core.ruler.before("normalize", "add-answers", (state) => {
+    if (state.env.relativePath !== "docs/interview.md") return;
+    state.src = state.src.replace(entry, (_, question, lesson, number, name, asked) => {
+      const anchor = `${number}-${question.toLowerCase()}`.replace(/[^a-z0-9]+/g, "-").replace(/-$/, "");
+      if (!asked) return `- [${question}](#${anchor})`; // in a list of those to take when there is little time
+      return `<a id="${anchor}"></a>\n\n### ${question}\n\n[${number} ${name}](../lessons/${lesson}/README.md), ${asked}\n
+<details><summary>Answer</summary>\n\n${answerTo(question, lesson)}\n\n</details>\n`;
+    });
+    if (!state.src.includes("<details>")) throw new Error("docs/interview.md has no question as ./learn verify --write lists it");
+  });
+}
+
 /** {{ }} in code is a matrix, not a template of Vue's. */
 function keepBraces(md) {
   const { code_inline } = md.renderer.rules;
@@ -55,7 +84,7 @@ export default {
   cacheDir: "../build/site/cache",
   srcExclude: ["build/**", ".*/**", "tests/**", "tools/**", "solutions/**", "bench/**", "lessons/*/hints.md", "lessons/*/interview.md"],
   rewrites: { "README.md": "index.md", ":folder/README.md": ":folder/index.md", "lessons/:name/README.md": "lessons/:name/index.md", "models/:name/README.md": "models/:name/index.md" },
-  markdown: { config: (md) => [dropBadges, fitLinks, keepBraces].forEach((plugin) => plugin(md)) },
+  markdown: { config: (md) => [addAnswers, dropBadges, fitLinks, keepBraces].forEach((plugin) => plugin(md)) },
   vite: {
     publicDir: false,
     resolve: { alias: [{ find: /^vue(\/.*)?$/, replacement: join(root, "build/site/node_modules/vue$1") }] }, // for pages outside docs/

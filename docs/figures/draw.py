@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Draws the pictures of the chapters, from golden numbers or from the formulas that give them, and the README's.
+"""Draws the pictures of the chapters, from golden numbers or from the formulas that give them, and those of other pages.
 
-    draw.py              writes lessons/NN_name/figures/*.svg, docs/attention.svg, docs/terminal.svg and docs/training.svg
+    draw.py              writes lessons/NN_name/figures/*.svg and docs/*.svg
     draw.py --check      draws them again and compares with the files; exit code 1 when they differ
 
-Each lesson has a module docs/figures/NN_name.py with one function, figures(), that returns {name: Figure}; attention.py
-and terminal.py are the README's, training.py is that of docs/measurements.md. svg.py holds what a figure is made of; course.py gives what PyTorch computed.
+Each lesson has a module docs/figures/NN_name.py with one function, figures(), that returns {name: Figure}; those of
+PAGES draw for README.md and docs/. svg.py holds what a figure is made of; course.py gives what PyTorch computed.
 
 Needs NumPy (Debian: python3-numpy).
 """
@@ -17,15 +17,14 @@ import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 LESSONS = FOLDER.parents[1] / "lessons"
+PAGES = ("architecture", "attention", "terminal", "training")
 
 
 def drawn():
     """{file: text} of every picture."""
     sys.path.insert(0, str(FOLDER))
     pictures = {}
-    for path in sorted(
-        [*FOLDER.glob("[0-9][0-9]_*.py"), FOLDER / "attention.py", FOLDER / "terminal.py", FOLDER / "training.py"]
-    ):
+    for path in [*sorted(FOLDER.glob("[0-9][0-9]_*.py")), *(FOLDER / f"{page}.py" for page in PAGES)]:
         spec = importlib.util.spec_from_file_location("figures_" + path.stem, path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <fstream>
-#include <regex>
 #include <sstream>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
-#include "gate/by_minutes.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/text.hpp"
 
@@ -106,26 +105,14 @@ std::vector<std::string> topics_of(const Lesson& lesson) {
   return topics;
 }
 
-/// A chapter's text with its links to other chapters as they are in docs/.
-std::string from_docs(const std::string& text) {
-  return std::regex_replace(text, std::regex(R"(\]\(\.\./(\d\d_))"), "](../lessons/$1");
-}
-
-/// A question under a heading, with an anchor above; its answer is folded, with what a senior interviewer expects.
-std::string question_entry(const Lesson& lesson, const lesson::Question& question) {
-  const std::string senior =
-      question.senior.empty() ? "" : "\n\n**A senior interviewer expects more.** " + question.senior;
-  const std::string answer = from_docs(question.answer + senior);
-  return "<a id=\"" + question_anchor(lesson, question.text) + "\"></a>\n\n### " + question.text + "\n\n[" +
-         lesson.title() + "](../lessons/" + lesson.name + "/README.md), " + word_of(question.asked) +
-         " asked\n\n<details><summary>Answer</summary>\n\n" + answer + "\n\n</details>\n";
-}
-
-/// A question of a chapter, and what docs/interview.md has of it.
+/// A question of a chapter, as docs/interview.md lists it.
 struct Entry {
   std::string topic;
-  Listed listed;
-  std::string text;
+  std::string link;    ///< in Markdown
+  std::string number;  ///< of its lesson
+  lesson::Asked asked = lesson::Asked::sometimes;
+  std::size_t topic_index = 0;  ///< of its topic on the page
+  std::size_t place = 0;        ///< in its topic
 };
 
 /// Adds the questions of a chapter, in their order.
@@ -138,9 +125,9 @@ void add_entries(const Lesson& lesson, std::vector<Entry>& entries) {
                              counted(static_cast<int>(topics.size()), "topic") +
                              " in its line <!-- topics: ... -->: one for each question, with \"; \" between them");
   }
+  const std::string corner = "](../lessons/" + lesson.name + "/README.md#interview-corner)";
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    const Listed listed{asked[i].text, question_anchor(lesson, asked[i].text), asked[i].asked};
-    entries.push_back({topics[i], listed, question_entry(lesson, asked[i])});
+    entries.push_back({topics[i], "[" + asked[i].text + corner, lesson.number(), asked[i].asked});
   }
 }
 
@@ -159,29 +146,55 @@ std::vector<std::string> topics_of(const std::string& page, const std::vector<En
   return topics;
 }
 
+/// A time, and the heading of what it adds.
+struct Sitting {
+  int minutes;
+  std::string name;
+};
+
+/// Which questions to take with 15, 30, 60 and 120 minutes, as a section of Markdown: those asked often first, and among
+/// them the first of each topic before the second of any. A longer time adds to a shorter one.
+std::string by_minutes(std::vector<Entry> questions) {
+  const auto rank = [](const Entry& question) {
+    return std::tie(question.asked, question.place, question.topic_index);
+  };
+  std::sort(questions.begin(), questions.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  std::string section =
+      "## By minutes\n\n"
+      "An answer takes two to three minutes. Questions asked often come first; among them, one of each topic before a "
+      "second of\nany. A longer time adds to a shorter one.\n";
+  constexpr double minutes_per_question = 2.5;
+  std::size_t taken = 0;
+  for (const auto& sitting : {Sitting{15, "15 minutes"}, {30, "30 minutes"}, {60, "An hour"}, {120, "Two hours"}}) {
+    const auto enough = std::min(questions.size(), static_cast<std::size_t>(sitting.minutes / minutes_per_question));
+    if (enough == taken) break;
+    const std::string number = counted(static_cast<int>(enough - taken), "question");
+    section += "\n### " + sitting.name + ": " + (taken == 0 ? number : "add " + number) + "\n\n";
+    for (; taken < enough; ++taken) section += "- " + questions[taken].link + "\n";
+  }
+  return section;
+}
+
 /// The questions of all chapters: which to take with so many minutes, and then all of them, by topic, and there by how
-/// often they are asked.
+/// often they are asked. Each is a link to its chapter; docs/.vitepress/config.mjs reads these lines.
 Derived questions(const fs::path& root, const std::vector<Lesson>& lessons) {
   const fs::path page = "docs/interview.md";
   std::vector<Entry> entries;
   for (const auto& lesson : lessons) add_entries(lesson, entries);
   const auto topics = topics_of(read_file(root / page), entries);
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const auto& a, const auto& b) { return a.listed.asked < b.listed.asked; });
-  std::vector<Listed> listed;
+  std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.asked < b.asked; });
   std::string sections;
   for (std::size_t topic = 0; topic < topics.size(); ++topic) {
-    sections += "\n## " + topics[topic] + "\n";
+    sections += "\n## " + topics[topic] + "\n\n";
     std::size_t place = 0;
     for (auto& entry : entries) {
       if (entry.topic != topics[topic]) continue;
-      sections += "\n" + entry.text;
-      entry.listed.topic = topic;
-      entry.listed.place = place++;
-      listed.push_back(entry.listed);
+      sections += "- " + entry.link + " (lesson " + entry.number + ", " + word_of(entry.asked) + " asked)\n";
+      entry.topic_index = topic;
+      entry.place = place++;
     }
   }
-  return with_part(root, page, "questions", by_minutes(std::move(listed)) + sections);
+  return with_part(root, page, "questions", by_minutes(std::move(entries)) + sections);
 }
 
 /// Copies of a new lesson's stubs. Later differences are judge_chapter()'s: a stub may be somebody's answer by then.

@@ -6,10 +6,9 @@
 
 #include "gate/lint.hpp"
 
-/// What is written from the lessons' folders, so that nobody lists anything twice: `./learn verify --write` writes it,
-/// and the gate says where it is stale. Where a page is written by hand but for one part, that part is between the
-/// lines
-/// `<!-- gate: NAME begin -->` and `<!-- gate: NAME end -->`.
+/// What is written from the lessons' folders, so that nothing is listed twice by hand: `./learn verify --write` writes
+/// it, and the gate reports where it is stale. A page that is partly written by hand has the derived part between the
+/// lines `<!-- gate: NAME begin -->` and `<!-- gate: NAME end -->`.
 namespace attn::gate {
 
 /// A file that is derived, or has a part that is.
@@ -18,8 +17,8 @@ struct Derived {
   std::string text;            ///< all of the file, as it should be
 };
 
-/// The lessons' presets, the README's curriculum, the questions in docs/interview.md, and a copy of each stub that has
-/// none.
+/// The lessons' presets, the README's curriculum, the index of questions in docs/interview.md, and a copy of each stub
+/// that has none.
 /// @throws std::runtime_error naming the file that does not say what is needed, and the line to write there
 std::vector<Derived> derive(const std::filesystem::path& root);
 

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "gate/by_minutes.hpp"
 #include "lesson/lesson.hpp"
 
 namespace attn::gate {
@@ -49,6 +48,29 @@ class DerivedFiles : public ::testing::Test {
               "[08](../08_two/README.md).\n\n</details>\n\n"
               "<details><summary>How large?</summary>\n\nSo.\n\n</details>\n");
   }
+  /// A chapter with a topic and its questions, of which the first so many are asked often; "1.2" is the third of topic 1.
+  void write_questions(const std::string& name, const std::string& topic, int often, int all) const {
+    std::string topics;
+    std::string corner = "\n## Interview corner\n\n";
+    std::string remarks = "# 15 minutes\n\n## What a senior interviewer expects\n";
+    for (int i = 0; i < all; ++i) {
+      const std::string question = topic + "." + std::to_string(i);
+      topics += (i == 0 ? "" : "; ") + topic;
+      corner += "<details><summary>" + question + "</summary>\n\nSo.\n\n</details>\n";
+      if (i < often) remarks += "\n### " + question + "\n\nOften asked.\n";
+    }
+    write(
+        "lessons/" + name + "/README.md",
+        "# 07 · Title\n" + study + "<!-- curriculum: `f` | its heart -->\n<!-- topics: " + topics + " -->\n" + corner);
+    write("lessons/" + name + "/interview.md", remarks);
+  }
+  /// The section "By minutes", once it is written.
+  std::string by_minutes() const {
+    write_derived(root);
+    const std::string page = read("docs/interview.md");
+    const auto begin = page.find("## By minutes\n");
+    return page.substr(begin, page.find("\n## ", begin) - begin);
+  }
   std::string read(const fs::path& file) const { return lesson::read_file(root / file); }
 
   const std::string study = "<!-- study: 75 minutes | often asked -->\n";
@@ -78,22 +100,14 @@ TEST_F(DerivedFiles, HoldTheQuestionsByTopicAndNewTopicsLast) {
   write("lessons/08_two/interview.md",
         "# 15 minutes\n\n## What a senior interviewer expects\n\n### How large?\n\nOften asked. In\nbytes.\n");
   write_derived(root);
-  const auto entry = [](const std::string& question, const std::string& anchor, const std::string& lesson,
-                        const std::string& asked, const std::string& answer) {
-    return "\n<a id=\"" + anchor + "\"></a>\n\n### " + question + "\n\n[" + lesson.substr(0, 2) + " " +
-           lesson.substr(3) + "](../lessons/" + lesson + "/README.md), " + asked +
-           " asked\n\n<details><summary>Answer</summary>\n\n" + answer + "\n\n</details>\n";
-  };
-  EXPECT_THAT(
-      read("docs/interview.md"),
-      EndsWith(
-          "\n## Size\n" +
-          entry("How large?", "08-how-large", "08_two", "often",
-                "So.\n\n**A senior interviewer expects more.** In\nbytes.") +
-          entry("How large?", "07-how-large", "07_one", "sometimes", "So.") + "\n## Speed, and time\n" +
-          entry("How fast?", "07-how-fast", "07_one", "sometimes", "Very, see [08](../lessons/08_two/README.md).") +
-          entry("How fast?", "08-how-fast", "08_two", "sometimes", "Very, see [08](../lessons/08_two/README.md).") +
-          "\n<!-- gate: questions end -->\n"));
+  EXPECT_THAT(read("docs/interview.md"),
+              EndsWith("\n## Size\n\n"
+                       "- [How large?](../lessons/08_two/README.md#interview-corner) (lesson 08, often asked)\n"
+                       "- [How large?](../lessons/07_one/README.md#interview-corner) (lesson 07, sometimes asked)\n"
+                       "\n## Speed, and time\n\n"
+                       "- [How fast?](../lessons/07_one/README.md#interview-corner) (lesson 07, sometimes asked)\n"
+                       "- [How fast?](../lessons/08_two/README.md#interview-corner) (lesson 08, sometimes asked)\n"
+                       "\n<!-- gate: questions end -->\n"));
 }
 
 TEST_F(DerivedFiles, HoldTheQuestionsByMinutes) {
@@ -102,25 +116,11 @@ TEST_F(DerivedFiles, HoldTheQuestionsByMinutes) {
   write_derived(root);
   const std::string page = read("docs/interview.md");
   EXPECT_THAT(page, StartsWith("Intro.\n\n<!-- gate: questions begin -->\n\n## By minutes\n\n"));
-  EXPECT_THAT(page, HasSubstr("\n### 15 minutes: 4 questions\n\n- [How fast?](#07-how-fast)\n"
-                              "- [How large?](#07-how-large)\n- [How large?](#08-how-large)\n"
-                              "- [How fast?](#08-how-fast)\n\n## Size\n"));
-}
-
-/// Three topics with so many questions asked often and sometimes; "1.2" is the second of topic 1.
-std::vector<Listed> listed_questions() {
-  std::vector<Listed> questions;
-  const auto add = [&](std::size_t topic, std::size_t often, std::size_t all) {
-    for (std::size_t place = 0; place < all; ++place) {
-      const std::string name = std::to_string(topic) + "." + std::to_string(place);
-      questions.push_back(
-          {name, "at-" + name, place < often ? lesson::Asked::often : lesson::Asked::sometimes, topic, place});
-    }
-  };
-  add(0, 3, 6);
-  add(1, 2, 6);
-  add(2, 0, 20);
-  return questions;
+  EXPECT_THAT(page, HasSubstr("\n### 15 minutes: 4 questions\n\n"
+                              "- [How fast?](../lessons/07_one/README.md#interview-corner)\n"
+                              "- [How large?](../lessons/07_one/README.md#interview-corner)\n"
+                              "- [How large?](../lessons/08_two/README.md#interview-corner)\n"
+                              "- [How fast?](../lessons/08_two/README.md#interview-corner)\n\n## Size\n"));
 }
 
 /// The questions in a section, in their order: "0.0 1.0".
@@ -132,25 +132,21 @@ std::string linked_in(const std::string& section) {
   return names;
 }
 
-TEST(ByMinutes, TakesWhatIsAskedOftenFromOneTopicAfterTheOther) {
-  const std::string section = by_minutes(listed_questions());
+TEST_F(DerivedFiles, TakeWhatIsAskedOftenFromOneTopicAfterTheOther) {
+  write_questions("07_one", "0", 3, 6);
+  write_questions("08_two", "1", 2, 6);
+  write_questions("09_three", "2", 0, 20);
+  const std::string section = by_minutes();
   EXPECT_THAT(linked_in(section), StartsWith("0.0 1.0 0.1 1.1 0.2 2.0 2.1 1.2 2.2 0.3 1.3 2.3 0.4"));
-  EXPECT_THAT(section, HasSubstr("- [0.2](#at-0.2)\n- [2.0](#at-2.0)\n\n### 30 minutes: add 6 questions\n\n- [2.1]"));
+  EXPECT_THAT(section, HasSubstr("#interview-corner)\n\n### 30 minutes: add 6 questions\n\n- [2.1]"));
+  EXPECT_THAT(section, AllOf(HasSubstr("### 15 minutes: 6 questions\n"), HasSubstr("### An hour: add 12 questions\n"),
+                             HasSubstr("### Two hours: add 8 questions\n")));
 }
 
-TEST(ByMinutes, AddsToTheShorterTimeAndEndsWithTheQuestions) {
-  const std::string section = by_minutes(listed_questions());
-  EXPECT_THAT(section,
-              AllOf(HasSubstr("### 15 minutes: 6 questions\n"), HasSubstr("### 30 minutes: add 6 questions\n"),
-                    HasSubstr("### An hour: add 12 questions\n"), HasSubstr("### Two hours: add 8 questions\n")));
-  auto few = listed_questions();
-  few.resize(12);
-  EXPECT_THAT(by_minutes(few), Not(HasSubstr("hour")));
-}
-
-TEST(QuestionAnchor, HasOnlyLettersAndDigits) {
-  const lesson::Lesson lesson{"", "01_x"};
-  EXPECT_EQ(question_anchor(lesson, "Why divide by √D, and not by D / 2?"), "01-why-divide-by-d-and-not-by-d-2");
+TEST_F(DerivedFiles, EndTheQuestionsByMinutesWithTheLastQuestion) {
+  write_questions("07_one", "0", 3, 6);
+  write_questions("08_two", "1", 2, 6);
+  EXPECT_THAT(by_minutes(), AllOf(HasSubstr("### 30 minutes: add 6 questions\n"), Not(HasSubstr("hour"))));
 }
 
 TEST_F(DerivedFiles, HoldAPresetOfEachKindForEveryLesson) {
