@@ -38,8 +38,8 @@ void count(Judgement& judgement, const char* column, const Problems& problems) {
 /// A folder of its own for the files that a program reads and writes.
 class WorkFolder {
  public:
-  WorkFolder() {
-    std::string name = (fs::temp_directory_path() / "attn-gate-XXXXXX").string();
+  explicit WorkFolder(const fs::path& parent) {
+    std::string name = (parent / "attn-gate-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make the folder " + name);
     path_ = name;
   }
@@ -108,7 +108,7 @@ void from_json(const json& in, Judgement& judgement) {
 // ----------------------------------------------------------------------------------------------------- running
 
 Report run_checks(const fs::path& program) {
-  const WorkFolder folder;
+  const WorkFolder folder(program.parent_path());
   const fs::path report = folder / "report.json";
   run_program({"env", "ATTN_SEED=1", program.string(), "--report=" + report.string()}, folder);
   return json::parse(read_file(report)).get<Report>();
@@ -117,7 +117,7 @@ Report run_checks(const fs::path& program) {
 std::map<std::string, Report> run_edits(const Lesson& lesson, const fs::path& programs, int seed) {
   json edits = json::array();
   for (const auto& [id, regions] : regions_of(lesson)) edits.push_back({{"id", id}, {"regions", regions}});
-  const WorkFolder folder;
+  const WorkFolder folder(programs);
   const fs::path list = folder / "edits.json";
   const fs::path reports = folder / "reports.json";
   std::ofstream(list) << edits;

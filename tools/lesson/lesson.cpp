@@ -46,7 +46,7 @@ std::string take_until(const std::string& mark, std::string& rest) {
 }
 
 Edit edit_from(const nlohmann::json& entry) {
-  return {entry.at("id"), entry.at("file"), entry.at("find"), entry.at("replace"), entry.value("alone", false)};
+  return {entry.at("id"), entry.at("file"), entry.at("find"), entry.at("replace")};
 }
 
 /// Ends the interviewer's words in interview.md. Below it "### question" and "Often asked. What is expected."

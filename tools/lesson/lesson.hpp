@@ -16,7 +16,6 @@ struct Edit {
   std::string file;     ///< of the solution
   std::string find;     ///< occurs there exactly once
   std::string replace;  ///< what is there instead
-  bool alone = false;   ///< true: the edit is not within one function's body, and needs a program of its own
 };
 
 /// A well-known wrong answer: an entry of tests/NN_name/mistakes.json.
