@@ -347,17 +347,21 @@ void draw_norm(AnyNorm& norm) {
   if (auto* layer = std::get_if<LayerNorm>(&norm)) layer->bias.randn();
 }
 
+void draw_norms(DecoderBlock& block) {
+  draw_norm(block.attention_norm);
+  draw_norm(block.feed_forward_norm);
+}
+
 /// A block whose norms count, too.
 DecoderBlock drawn_block(const std::string& name) {
   DecoderBlock block(config_of(name));
-  draw_norm(block.attention_norm);
-  draw_norm(block.feed_forward_norm);
+  draw_norms(block);
   return block;
 }
 
 LanguageModel drawn_model(const std::string& name) {
   LanguageModel model(config_of(name));
-  for (DecoderBlock& block : model.blocks) block = drawn_block(name);
+  for (DecoderBlock& block : model.blocks) draw_norms(block);
   draw_norm(model.final_norm);
   return model;
 }
@@ -904,22 +908,19 @@ TEST(BlockBackward, HandsOnTheGradientWhereBothBranchesGiveZeros) {
   }
 }
 
-/// That d_X of a block is the slope of the loss, for each token along one random direction of its features. A token's
-/// whole gradient would call the block six times as often.
-void expect_slopes(const DecoderBlock& block, const std::string& name, const std::string& about) {
-  const arma::cube X = normal(5, 6, 2), d_output = normal(5, 6, 2);
-  const arma::mat direction = normal(1, 6, 1).slice(0);
-  const auto along = [&](const arma::cube& steps) {  // (L x 1 x B)
-    arma::cube moved = X;
-    for (uword b = 0; b < X.n_slices; ++b) moved.slice(b) += steps.slice(b) * direction;
-    return DecoderBlock(block).extend(moved);
-  };
-  const arma::cube d_X = block_backward(block, d_output, block_forward(block, X, mask_of(config_of(name), 5)).kept).d_X;
-  ASSERT_THAT(d_X, HasShape({{"L", 5}, {"E", 6}, {"B", 2}})) << about;
-  arma::cube slopes(5, 1, 2);
-  for (uword b = 0; b < X.n_slices; ++b) slopes.slice(b) = d_X.slice(b) * direction.t();
-  EXPECT_THAT(slopes, Matches(gradient_by_differences(along, d_output, zeros(5, 1, 2), {"L", "1", "B"})))
-      << about << note("each row of d_X times the same random row") << by_differences();
+/// d_X of a block whose other branch gives zeros: past the branch, and through it.
+arma::cube d_X_of_attention_alone(const DecoderBlock& block, const arma::cube& d_output, const arma::cube& X,
+                                  const Mask& mask) {
+  const auto kept = multi_head_forward(block.attention, apply_layer(block.attention_norm, X), mask).kept;
+  const arma::cube d_normed = multi_head_backward(block.attention, d_output, kept).d_X;
+  return d_output + std::visit([&](const auto& norm) { return naive(norm, X, d_normed).d_X; }, block.attention_norm);
+}
+
+arma::cube d_X_of_network_alone(const DecoderBlock& block, const arma::cube& d_output, const arma::cube& X) {
+  const arma::cube normed = apply_layer(block.feed_forward_norm, X);
+  const arma::cube d_normed =
+      std::visit([&](const auto& layer) { return naive(layer, normed, d_output).d_X; }, block.feed_forward);
+  return d_output + std::visit([&](const auto& norm) { return naive(norm, X, d_normed).d_X; }, block.feed_forward_norm);
 }
 
 TEST(BlockBackward, GoesBackThroughOneBranchAtATime) {
@@ -927,8 +928,13 @@ TEST(BlockBackward, GoesBackThroughOneBranchAtATime) {
     for (const bool attention : {true, false}) {
       DecoderBlock block = drawn_block(name);
       attention ? close_network(block) : close_attention(block);
-      expect_slopes(block, name,
-                    about(name) + note(attention ? "the feed-forward network gives 0" : "attention gives 0"));
+      const arma::cube X = normal(5, 6, 2), d_output = normal(5, 6, 2);
+      const Mask mask = mask_of(config_of(name), 5);
+      const arma::cube wanted =
+          attention ? d_X_of_attention_alone(block, d_output, X, mask) : d_X_of_network_alone(block, d_output, X);
+      EXPECT_THAT(block_backward(block, d_output, block_forward(block, X, mask).kept).d_X, IsNear(wanted, token_axes))
+          << about(name) << note(attention ? "the feed-forward network gives 0" : "attention gives 0")
+          << note("expected: d_output, and what goes back through the other branch, by lesson 25 and the definitions");
     }
   }
 }
@@ -982,7 +988,24 @@ TEST(BlockBackward, EqualsPyTorch) {
 }
 
 TEST(BlockBackward, EqualsTheDifferences) {
-  for (const std::string& name : both_blocks) expect_slopes(drawn_block(name), name, about(name));
+  for (const std::string& name : both_blocks) {
+    const DecoderBlock block = drawn_block(name);
+    const arma::cube X = normal(5, 6, 2), d_output = normal(5, 6, 2);
+    const Mask mask = mask_of(config_of(name), 5);
+    const arma::cube d_X = block_backward(block, d_output, block_forward(block, X, mask).kept).d_X;
+    ASSERT_THAT(d_X, HasShape({{"L", 5}, {"E", 6}, {"B", 2}})) << about(name);
+    // Each token moves along one random direction of its features: one by one they would take six times as long.
+    const arma::mat direction = normal(1, 6);
+    const auto along = [&](const arma::cube& steps) {  // (L x 1 x B)
+      arma::cube moved = X;
+      for (uword b = 0; b < X.n_slices; ++b) moved.slice(b) += steps.slice(b) * direction;
+      return DecoderBlock(block).extend(moved);
+    };
+    arma::cube slopes(5, 1, 2);
+    for (uword b = 0; b < X.n_slices; ++b) slopes.slice(b) = d_X.slice(b) * direction.t();
+    EXPECT_THAT(slopes, Matches(gradient_by_differences(along, d_output, zeros(5, 1, 2), {"L", "1", "B"})))
+        << about(name) << note("each row of d_X times the same random row") << by_differences();
+  }
 }
 
 // -------------------------------------------------------------------- embedding_backward and positions_backward, 26.6
