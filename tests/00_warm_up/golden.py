@@ -1,8 +1,7 @@
 """Lesson 00: softmax over rows, and a linear layer."""
 
 import torch
-from golden_helpers import Case, doubles, set_linear
-from torch import nn
+from golden_helpers import Case, Linear, doubles, randn, set_linear
 
 
 def softmax_case(case, scores, axes):
@@ -27,15 +26,15 @@ def cases():
         [[1000.0, 1001.0, 1000.5], [-1000.0, -1001.0, -1002.0]],
         [[0.0, 1.0, 0.5], [-5000.0, -5000.0, -5001.0]],
     ]
-    hand = set_linear(nn.Linear(2, 2), [[1, -1], [2, 0.5]], [0.5, -1])
+    hand = set_linear(Linear(2, 2), [[1, -1], [2, 0.5]], [0.5, -1])
     return {
         "softmax_by_hand": softmax_case(Case(), doubles([[1, 0], [2, 4]]), "L S").only("weights"),
-        "softmax_matrix": softmax_case(Case(1), 2 * torch.randn(4, 5), "L S"),
-        "softmax_cube": softmax_case(Case(2), 2 * torch.randn(2, 4, 3), "B L S"),
+        "softmax_matrix": softmax_case(Case(1), 2 * randn(4, 5), "L S"),
+        "softmax_cube": softmax_case(Case(2), 2 * randn(2, 4, 3), "B L S"),
         "softmax_far_from_zero": softmax_case(Case(), doubles(far), "L S"),
         "softmax_cube_far_from_zero": softmax_case(Case(), doubles(far_cube), "B L S"),
         "linear_by_hand": linear_case(Case(), doubles([[1, 2], [3, 4]]), hand).only("y"),
-        "linear_matrix": linear_case(Case(3), torch.randn(4, 3), nn.Linear(3, 5)),
-        "linear_cube": linear_case(Case(4), torch.randn(2, 4, 3), nn.Linear(3, 5), "B "),
-        "linear_without_bias": linear_case(Case(5), torch.randn(4, 3), nn.Linear(3, 5, bias=False)),
+        "linear_matrix": linear_case(Case(3), randn(4, 3), Linear(3, 5)),
+        "linear_cube": linear_case(Case(4), randn(2, 4, 3), Linear(3, 5), "B "),
+        "linear_without_bias": linear_case(Case(5), randn(4, 3), Linear(3, 5, bias=False)),
     }

@@ -1,7 +1,7 @@
 """Lesson 01: one head, three projections without bias."""
 
 import torch
-from golden_helpers import Case, self_attention_by_hand, self_attention_case, three_projections
+from golden_helpers import Case, randn, self_attention_by_hand, self_attention_case, three_projections
 
 
 def scores_case(case, Q, K):
@@ -10,7 +10,7 @@ def scores_case(case, Q, K):
 
 
 def random_case(seed, spread, length):
-    return self_attention_case(Case(seed), spread * torch.randn(2, length, 3), three_projections(3))
+    return self_attention_case(Case(seed), spread * randn(2, length, 3), three_projections(3))
 
 
 def cases():
@@ -18,6 +18,6 @@ def cases():
         "by_hand": self_attention_by_hand().only("weights", "output"),
         "batch": random_case(11, 3, 4),
         "one_token": random_case(12, 1, 1).without("weights"),
-        "einsum": scores_case(Case(13), torch.randn(2, 4, 3), torch.randn(2, 5, 3)),
+        "einsum": scores_case(Case(13), randn(2, 4, 3), randn(2, 5, 3)),
         "far_from_zero": random_case(14, 200, 4).without("weights"),
     }

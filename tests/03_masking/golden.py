@@ -1,7 +1,7 @@
 """Lesson 03: masks, what a fully masked row becomes, and attention under a mask."""
 
 import torch
-from golden_helpers import INF, Case, causal_mask, chance, doubles, padding_mask, qkv_case, random_attention
+from golden_helpers import INF, Case, causal_mask, chance, doubles, padding_mask, qkv_case, randn, random_attention
 from golden_helpers import safe_softmax
 
 
@@ -24,7 +24,7 @@ def fill_any_number(seed):
     case, numbers = Case(seed), random_mask(2, 4, 5).double()
     numbers[0, 1] *= 2
     numbers[1, 3] *= 7
-    return fill_case(case, torch.randn(2, 4, 5), numbers, -INF)
+    return fill_case(case, randn(2, 4, 5), numbers, -INF)
 
 
 def padding_case(lengths, L, S):
@@ -36,13 +36,13 @@ def combine_case(case, a, b):
 
 
 def softmax(seed):
-    case, scores = Case(seed), 2 * torch.randn(2, 4, 5)
+    case, scores = Case(seed), 2 * randn(2, 4, 5)
     scores[0, 1] = scores[0, 2, :3] = scores[1, 0, 4] = scores[1, 3] = -INF
     return case.add("scores", scores, "N L S").add("weights", safe_softmax(scores), "N L S")
 
 
 def softmax_far_from_zero(seed):
-    case, scores = Case(seed), 300 * torch.randn(2, 5, 4)
+    case, scores = Case(seed), 300 * randn(2, 5, 4)
     scores[0, 0, 1:] = scores[1, 1] = -INF
     scores[0, 2] = doubles([-1000.0, -INF, -1001.0, -2000.0])
     scores[0, 3] = -1e20  # very low, but not blocked
@@ -53,7 +53,7 @@ def softmax_far_from_zero(seed):
 
 def fully_masked(seed):
     """One query that may attend to no key, and what three habits make of its weights and its output."""
-    case, scores, V = Case(seed), 2 * torch.randn(2, 3, 4), torch.randn(2, 4, 5)
+    case, scores, V = Case(seed), 2 * randn(2, 3, 4), randn(2, 4, 5)
     mask = torch.ones(2, 3, 4, dtype=torch.bool)
     mask[0, :, 2:] = mask[1, 1, :] = False
     case.add("scores", scores, "B L S").add("V", V, "B S Dv").add("mask", mask, "B L S")
@@ -78,9 +78,9 @@ def with_fully_masked_rows(seed):
 def cases():
     padding_and_causal = padding_mask([5, 3], 4, 5) & causal_mask(4, 5)
     return {
-        "fill_shared": fill_case(Case(31), torch.randn(3, 4, 5), random_mask(1, 4, 5), -7.0),
-        "fill_heads": fill_case(Case(32), torch.randn(6, 3, 4), random_mask(2, 3, 4), -INF),  # B = 2, H = 3
-        "fill_each": fill_case(Case(33), torch.randn(3, 4, 5), random_mask(3, 4, 5), -1e9),
+        "fill_shared": fill_case(Case(31), randn(3, 4, 5), random_mask(1, 4, 5), -7.0),
+        "fill_heads": fill_case(Case(32), randn(6, 3, 4), random_mask(2, 3, 4), -INF),  # B = 2, H = 3
+        "fill_each": fill_case(Case(33), randn(3, 4, 5), random_mask(3, 4, 5), -1e9),
         "fill_any_number": fill_any_number(34),
         "padding": padding_case([3, 5, 1], 4, 6),
         "padding_empty_sequence": padding_case([2, 0], 3, 4),

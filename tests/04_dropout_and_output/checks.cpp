@@ -218,7 +218,7 @@ TEST(DropoutDraw, KeepsAllForAProbabilityOfZero) {
 
 TEST(DropoutDraw, GivesEveryPlaceTheSameChance) {
   arma::arma_rng::set_seed(7);
-  const arma::uword draws = 2000;
+  const arma::uword draws = 500;
   for (const arma::SizeCube size : {arma::SizeCube(3, 4, 2), arma::SizeCube(1, 1, 1)}) {
     Mask kept(size, arma::fill::zeros);
     for (arma::uword n = 0; n < draws; ++n) kept += Dropout::draw(size.n_rows, size.n_cols, size.n_slices, 0.3);
@@ -274,7 +274,7 @@ TEST(Dropout, DrawsNothingInEvaluation) {
 
 TEST(Dropout, DropsAgainAfterTrain) {
   Dropout dropout(0.5);
-  const arma::cube x(40, 30, 20, arma::fill::ones);
+  const arma::cube x(20, 10, 5, arma::fill::ones);
   for (int round = 0; round < 2; ++round) {
     dropout.eval();
     EXPECT_THAT(dropout(x), IsNear(x)) << note("eval() was called last");
@@ -676,7 +676,7 @@ TEST(SelfAttentionV3, DrawsOneMaskForAllSequences) {
 TEST(SelfAttentionV3, EqualsTheDefinitionForOtherSizes) {
   arma::arma_rng::set_seed(3);
   for (const arma::SizeCube size : {arma::SizeCube(3, 5, 2), arma::SizeCube(6, 1, 3), arma::SizeCube(2, 7, 1),
-                                    arma::SizeCube(1, 4, 2), arma::SizeCube(70, 2, 3), arma::SizeCube(3, 40, 2)}) {
+                                    arma::SizeCube(1, 4, 2), arma::SizeCube(34, 2, 3), arma::SizeCube(3, 34, 2)}) {
     const arma::cube X(size, arma::fill::randn);
     const arma::uword L = X.n_rows;
     const arma::uword dim = X.n_cols;

@@ -1,8 +1,7 @@
 """Lesson 04: dropout on the attention weights, and an output projection."""
 
 import torch
-from golden_helpers import Case, attention, causal_mask, doubles, dropout_mask, padding_mask, set_linear
-from torch import nn
+from golden_helpers import Case, Linear, attention, causal_mask, doubles, dropout_mask, padding_mask, randn, set_linear
 from torch.nn import functional as F
 
 
@@ -39,14 +38,14 @@ def layer_case(case, X, proj, output_proj, p=0.3, mask=None, keep=None):
 
 
 def random_case(seed, spread, L, mask=None):
-    return layer_case(Case(seed), spread * torch.randn(2, L, 4), nn.Linear(4, 12), nn.Linear(4, 4), mask=mask)
+    return layer_case(Case(seed), spread * randn(2, L, 4), Linear(4, 12), Linear(4, 4), mask=mask)
 
 
 def notebook_case(seed, lengths, p):
     """A layer of the documents that the course grew from. Document A fills with -1e20 where B does with -inf, which
     is the same where each query has a key."""
-    case, proj, output_proj = Case(seed), nn.Linear(2, 6), nn.Linear(2, 2)
-    X = 2 * torch.randn(3, 4, 2)
+    case, proj, output_proj = Case(seed), Linear(2, 6), Linear(2, 2)
+    X = 2 * randn(3, 4, 2)
     mask = padding_mask(lengths, 4, 4)
     add_training(case, X, proj, output_proj, p, mask)
     return case.add("key_mask", mask[:, 0], "B S")
@@ -54,15 +53,15 @@ def notebook_case(seed, lengths, p):
 
 def cases():
     # The layer of lesson 02, and an output projection.
-    proj = set_linear(nn.Linear(2, 6), [[1, 1, 1, 2, 2, 0], [0, 1, 1, 0, 0, 1]], [0, 1, -1, 0, 0, 1])
-    output_proj = set_linear(nn.Linear(2, 2), [[1, 0], [2, 1]], [0, -1])
+    proj = set_linear(Linear(2, 6), [[1, 1, 1, 2, 2, 0], [0, 1, 1, 0, 0, 1]], [0, 1, -1, 0, 0, 1])
+    output_proj = set_linear(Linear(2, 2), [[1, 0], [2, 1]], [0, -1])
     keep = doubles([[[1, 0], [1, 1]]])
     by_hand = layer_case(Case(), doubles([[[1, 0], [0, 2]]]), proj, output_proj, 0.2, keep=keep)
     mask = padding_mask([3, 5], 5, 5).clone()
     mask[1, 2, :] = mask[1, 0, 1:4] = mask[1, 4, 0] = False  # query 2 of sequence 1 may attend to no key
     return {
         "dropout_by_hand": dropout_case(Case(), doubles([[[2, -1], [0.5, 4]]]), 0.2, keep).only("output"),
-        "dropout": dropout_case(Case(50), torch.randn(2, 5, 3), 0.3),
+        "dropout": dropout_case(Case(50), randn(2, 5, 3), 0.3),
         "by_hand": by_hand.only("weights", "output", "eval_weights", "eval_output"),
         "batch": random_case(42, 3, 5),
         "as_long_as_wide": random_case(43, 2, 4).without("eval_weights", "eval_output"),

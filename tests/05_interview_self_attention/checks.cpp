@@ -130,7 +130,7 @@ TEST(SelfAttentionInterview, BlocksTheFuture) {
 
 TEST(SelfAttentionInterview, EqualsTheDefinitionForOtherSizes) {
   for (const arma::SizeCube size : {arma::SizeCube(3, 5, 2), arma::SizeCube(6, 1, 3), arma::SizeCube(2, 7, 1),
-                                    arma::SizeCube(1, 4, 2), arma::SizeCube(70, 2, 3), arma::SizeCube(3, 40, 2)}) {
+                                    arma::SizeCube(1, 4, 2), arma::SizeCube(34, 2, 3), arma::SizeCube(3, 34, 2)}) {
     const arma::cube X(size, arma::fill::randn);
     const WrittenLayer attention = make_attention({X.n_cols}, 0.0);
     for (const arma::uword slices : {arma::uword{0}, arma::uword{1}, X.n_slices}) {

@@ -1,7 +1,7 @@
 """Lesson 05: the interview's self-attention: separate projections, mask, dropout on the weights, output projection."""
 
 import torch
-from golden_helpers import Case, MultiHeadAttention, causal_mask, doubles, dropout_mask, padding_mask, set_linear
+from golden_helpers import Case, MultiHeadAttention, causal_mask, doubles, dropout_mask, padding_mask, randn, set_linear
 
 
 def attention_case(case, layer, X, mask, keep=None, p=0.0):
@@ -25,7 +25,7 @@ def by_hand():
 
 def random_case(seed, mask, B=2, spread=2.0, p=0.0):
     case, layer, L = Case(seed), MultiHeadAttention(4), mask.shape[-1]
-    X = spread * torch.randn(B, L, 4)
+    X = spread * randn(B, L, 4)
     return attention_case(case, layer, X, mask, dropout_mask(p, B, L, L) if p > 0 else None, p)
 
 

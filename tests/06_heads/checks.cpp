@@ -178,7 +178,7 @@ TEST(SplitHeads, KeepsTheMemoryOfACubeThatIsMovedIn) {
 }
 
 TEST(SplitHeads, AllocatesAlmostNothing) {
-  const arma::cube X(100, 8 * 16, 7, arma::fill::randn);  // 0.7 MB
+  const arma::cube X(50, 8 * 6, 5, arma::fill::randn);  // 0.1 MB
   expect_same_memory(split_heads, X, 8, expected(naive_split_heads(X, 8), split_axes), likely_mistake("split_borrows"),
                      likely_mistake("split_copies"));
 }
@@ -255,7 +255,7 @@ TEST(MergeHeads, KeepsTheMemoryOfACubeThatIsMovedIn) {
 }
 
 TEST(MergeHeads, AllocatesAlmostNothing) {
-  const arma::cube X_heads(100, 16, 8 * 7, arma::fill::randn);  // 0.7 MB
+  const arma::cube X_heads(50, 6, 8 * 5, arma::fill::randn);  // 0.1 MB
   expect_same_memory(merge_heads, X_heads, 8, expected(naive_merge_heads(X_heads, 8), merged_axes),
                      likely_mistake("merge_borrows"), likely_mistake("merge_copies"));
 }
@@ -277,7 +277,7 @@ TEST(SplitThenMerge, IsTheIdentityInReverse) {
 }
 
 TEST(SplitThenMerge, KeepsTheMemory) {
-  const arma::cube X(100, 8 * 16, 7, arma::fill::randn);  // 0.7 MB
+  const arma::cube X(50, 8 * 6, 5, arma::fill::randn);  // 0.1 MB
   const Function there_and_back = [](arma::cube x, arma::uword num_heads) {
     return merge_heads(split_heads(std::move(x), num_heads), num_heads);
   };

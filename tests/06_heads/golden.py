@@ -1,7 +1,7 @@
 """Lesson 06: cutting the features into heads, and the way back."""
 
 import torch
-from golden_helpers import Case, merge_heads, split_heads
+from golden_helpers import Case, merge_heads, randn, split_heads
 
 
 def heads_case(case, X, H):
@@ -15,5 +15,5 @@ def cases():
     b, i, e = torch.meshgrid(torch.arange(2), torch.arange(2), torch.arange(4), indexing="ij")
     return {
         "by_hand": heads_case(Case(), 100 * b + 10 * i + e, 2),
-        "batch": heads_case(Case(61), torch.randn(3, 4, 10), 2),
+        "batch": heads_case(Case(61), randn(3, 4, 10), 2),
     }

@@ -3,12 +3,11 @@
 import math
 
 import torch
-from golden_helpers import Case, MultiHeadAttention, chance, doubles, dropout_mask, set_linear
-from torch import nn
+from golden_helpers import Case, Embedding, MultiHeadAttention, chance, doubles, dropout_mask, randn, set_linear
 
 # What most cases share, with H 3 and D 4.
 torch.manual_seed(71)
-X = 3 * torch.randn(2, 5, 12)
+X = 3 * randn(2, 5, 12)
 LAYER = MultiHeadAttention(12, 3)
 
 
@@ -62,7 +61,7 @@ def article(seed):
     """An article's layer over one sentence: five known words, an unknown one, padding up to ten tokens; no mask. The
     unknown word and the padding are both token 0, so that they get the same row of the embedding."""
     case, tokens = Case(seed), torch.tensor([[1, 2, 3, 0, 4, 5, 0, 0, 0, 0]])
-    return attention_case(case, nn.Embedding(6, 16)(tokens), MultiHeadAttention(16, 8))
+    return attention_case(case, Embedding(6, 16)(tokens), MultiHeadAttention(16, 8))
 
 
 def cases():

@@ -1,11 +1,11 @@
 """Lesson 09: queries from one sequence, keys and values from another."""
 
 import torch
-from golden_helpers import Case, MultiHeadAttention, chance, doubles, dropout_mask, padding_mask, set_linear
+from golden_helpers import Case, MultiHeadAttention, chance, doubles, dropout_mask, padding_mask, randn, set_linear
 
 
 def three_inputs(B, L, S, E, spread=2.0):
-    return tuple(spread * torch.randn(B, length, E) for length in (L, S, S))
+    return tuple(spread * randn(B, length, E) for length in (L, S, S))
 
 
 def attention_case(case, layer, query, key, value):
@@ -59,8 +59,8 @@ def square(seed):
 
 def notes(seed, L, S):
     """The layer of the notes, without their bugs. S = None: one sequence three times, which is self-attention."""
-    case, layer, query = Case(seed), MultiHeadAttention(6, 3), 2 * torch.randn(2, L, 6)
-    memory = query if S is None else 2 * torch.randn(2, S, 6)
+    case, layer, query = Case(seed), MultiHeadAttention(6, 3), 2 * randn(2, L, 6)
+    memory = query if S is None else 2 * randn(2, S, 6)
     case.add_layers(layer).add("query", query, "B L E").add("memory", memory, "B S E")
     case.add_attention(layer(query, memory))
     mask = padding_mask([3, 0], L, memory.shape[1])  # the second sequence is padding only

@@ -414,7 +414,7 @@ TEST(SentenceAttention, EqualsTheDefinitionForOtherSizes) {
     arma::uword L, E, H;
     arma::uvec lengths;
   };
-  for (const Sizes& sizes : {Sizes{3, 4, 2, {2, 3, 1, 0}}, Sizes{1, 6, 3, {1, 0}}, Sizes{70, 4, 2, {64, 70, 1}},
+  for (const Sizes& sizes : {Sizes{3, 4, 2, {2, 3, 1, 0}}, Sizes{1, 6, 3, {1, 0}}, Sizes{34, 4, 2, {30, 34, 1}},
                              Sizes{4, 6, 6, {3}}, Sizes{2, 3, 1, {1, 2, 1}}}) {
     const Embedding embedding(5, sizes.E);
     MultiHeadAttention attention(sizes.E, sizes.H, 0);

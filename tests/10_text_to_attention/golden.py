@@ -4,8 +4,7 @@ import collections
 import re
 
 import torch
-from golden_helpers import Case, MultiHeadAttention, attention, doubles, padding_mask, set_linear
-from torch import nn
+from golden_helpers import Case, Embedding, MultiHeadAttention, attention, doubles, padding_mask, set_linear
 
 WORDS = ["this", "is", "an", "example", "sentence", "我", "喜欢", "玩", "游戏"]
 
@@ -35,7 +34,7 @@ def attend(case, ids, lengths, embedding, layer):
 
 
 def by_hand():
-    case, embedding, layer = Case(), nn.Embedding(3, 2), MultiHeadAttention(2)
+    case, embedding, layer = Case(), Embedding(3, 2), MultiHeadAttention(2)
     embedding.weight.data = doubles([[1, 1], [1, 0], [0, 2]])
     for proj in layer.children():
         set_linear(proj, torch.eye(2))
@@ -59,12 +58,12 @@ def encode():
 
 
 def embedding_case(seed, num, dim, ids):
-    case, embedding, ids = Case(seed), nn.Embedding(num, dim), torch.tensor(ids)
+    case, embedding, ids = Case(seed), Embedding(num, dim), torch.tensor(ids)
     return case.add("embedding", embedding.weight, "num E").add("ids", ids, "L B").add("X", embedding(ids.T), "B L E")
 
 
 def batch(seed):
-    case, embedding, layer = Case(seed), nn.Embedding(7, 4), MultiHeadAttention(4, 2)
+    case, embedding, layer = Case(seed), Embedding(7, 4), MultiHeadAttention(4, 2)
     embedding.weight.data *= 2
     # one full sentence with an unknown word, one short one that ends with one, one empty
     ids = torch.tensor([[2, 5, 0], [1, 3, 0], [0, 0, 0], [6, 0, 0], [4, 0, 0]])
@@ -84,7 +83,7 @@ def batch(seed):
 
 def article_single_head(seed):
     """Four Chinese words, embedded, one head without an output projection; and the same text without spaces."""
-    case, embedding, layer = Case(seed), nn.Embedding(5, 8), MultiHeadAttention(8)
+    case, embedding, layer = Case(seed), Embedding(5, 8), MultiHeadAttention(8)
     set_linear(layer.output_proj, torch.eye(8))
     numbers = {"我": 1, "喜欢": 2, "玩": 3, "游戏": 4}
     case.add("embedding", embedding.weight, "num E").add_layers(layer)
@@ -96,7 +95,7 @@ def article_single_head(seed):
 
 def article_tokenised(seed):
     """Five words, padded to ten, eight heads. The article itself attends to its padding."""
-    case, embedding, layer = Case(seed), nn.Embedding(6, 16), MultiHeadAttention(16, 8)
+    case, embedding, layer = Case(seed), Embedding(6, 16), MultiHeadAttention(16, 8)
     ids = column_batch(["this is an example sentence".split(), "this sentence is wonderful".split()], 10)
     weights = attend(case, ids, [5, 4], embedding, layer)
     return case.add("first_weights", weights[0, :, :5, :5], "H L S").without("lengths", "weights")

@@ -4,7 +4,7 @@ Masks are PyTorch's here: True blocks.
 """
 
 import torch
-from golden_helpers import INF, Case, chance, doubles
+from golden_helpers import INF, Case, Embedding, chance, doubles, randn, rounded
 from torch import nn
 
 B, H, D, L, S = 2, 3, 4, 5, 7
@@ -13,17 +13,17 @@ E = H * D
 
 def new_layer(embed_dim=E, num_heads=H, **options):
     """PyTorch's layer. Its biases begin as zeros, which would test nothing: they are drawn anew."""
-    layer = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True, **options)
+    layer = rounded(nn.MultiheadAttention(embed_dim, num_heads, batch_first=True, **options))
     if layer.in_proj_bias is not None:
-        layer.in_proj_bias.data = torch.randn(3 * embed_dim)
-        layer.out_proj.bias.data = torch.randn(embed_dim)
+        layer.in_proj_bias.data = randn(3 * embed_dim)
+        layer.out_proj.bias.data = randn(embed_dim)
     return layer
 
 
 # What most cases share.
 torch.manual_seed(111)
 LAYER = new_layer()
-INPUTS = [torch.randn(B, length, E) for length in (L, S, S)]
+INPUTS = [randn(B, length, E) for length in (L, S, S)]
 
 
 def flags(rows):
@@ -78,7 +78,7 @@ def state(seed):
 
 def average(seed):
     """average_heads alone, on numbers that are no weights of a layer."""
-    case, weights = Case(seed), torch.rand(B, H, L, S)
+    case, weights = Case(seed), torch.rand(B, H, L, S).round(decimals=3)
     return case.add("weights", weights, "B H L S").add("mean", weights.mean(dim=1), "B L S")
 
 
@@ -114,7 +114,7 @@ def bool_mask(*shape, inverted_too=False):
 
 def float_mask(*shape):
     """Finite numbers, zeros and -inf; every row has all three."""
-    mask = 2 * torch.randn(*shape)
+    mask = 2 * randn(*shape)
     mask[chance(0.2, *shape)] = -INF
     mask[..., 2] = 0
     mask[..., 4] = 1.5
@@ -124,7 +124,7 @@ def float_mask(*shape):
 
 def self_attention(seed):
     """Query, key and value are one, so that rows and columns can be taken for each other."""
-    case, X = Case(seed), torch.randn(B, L, E)
+    case, X = Case(seed), randn(B, L, E)
     padding = flags([[0, 0, 1, 0, 1], [0, 1, 1, 0, 0]])
     return mask_case(case.add("query", X, "B L E"), padding=padding, inputs=(X, X, X))
 
@@ -187,14 +187,14 @@ def fully_masked():
 
 def other_widths(seed, bias):
     case, layer = Case(seed), new_layer(bias=bias, kdim=8, vdim=10)
-    inputs = [torch.randn(B, length, width) for length, width in ((L, E), (S, 8), (S, 10))]
+    inputs = [randn(B, length, width) for length, width in ((L, E), (S, 8), (S, 10))]
     return layer_case(add_inputs(case, *inputs), layer, inputs)
 
 
 def article(seed):
     """Document D's call of the library: a sentence of 10 tokens, 5 words and padding, 8 heads, batch first."""
     case, layer = Case(seed), new_layer(16, 8)
-    X = nn.Embedding(6, 16)(torch.tensor([[1, 2, 3, 4, 5, 0, 0, 0, 0, 0]]))
+    X = Embedding(6, 16)(torch.tensor([[1, 2, 3, 4, 5, 0, 0, 0, 0, 0]]))
     return layer_case(case.add("query", X, "B L E"), layer, (X, X, X))
 
 

@@ -146,7 +146,7 @@ TEST(MultiHeadAttentionInterview, EqualsTheDefinitionForOtherSizes) {
     arma::uword L, E, B, H;
   };
   for (const Sizes& sizes : {Sizes{3, 10, 2, 5}, Sizes{7, 4, 3, 2}, Sizes{2, 6, 1, 3}, Sizes{1, 8, 2, 4},
-                             Sizes{70, 6, 2, 3}, Sizes{3, 5, 2, 5}, Sizes{3, 80, 4, 2}}) {
+                             Sizes{34, 6, 2, 3}, Sizes{3, 5, 2, 5}, Sizes{3, 68, 4, 2}}) {
     const arma::cube X(sizes.L, sizes.E, sizes.B, arma::fill::randn);
     const WrittenLayer attention = make_attention({sizes.E, sizes.H}, 0.0);
     for (const arma::uword slices : {arma::uword{0}, arma::uword{1}, sizes.B, sizes.H * sizes.B}) {
@@ -161,9 +161,9 @@ TEST(MultiHeadAttentionInterview, EqualsTheDefinitionForOtherSizes) {
 }
 
 TEST(MultiHeadAttentionInterview, CopiesNoHeads) {
-  const arma::cube X = normal(4, 192, 2);
-  const WrittenLayer attention = make_attention({192, 6}, 0.0);
-  const std::size_t unit = X.n_elem * sizeof(double), one_weight = 192 * 192 * sizeof(double);
+  const arma::cube X = normal(4, 96, 2);
+  const WrittenLayer attention = make_attention({96, 3}, 0.0);
+  const std::size_t unit = X.n_elem * sizeof(double), one_weight = 96 * 96 * sizeof(double);
   const std::size_t bytes = allocated_bytes([&] { attention->forward(X); });
   // Q, K, V, the context and the output, each with what a product or a sum uses on the way: 10 units, and 2 to spare.
   EXPECT_TRUE(bytes <= 12 * unit) << line("memory", "forward asks for " + bytes_text(bytes) + ", expected at most " +

@@ -1,7 +1,7 @@
 """Lesson 12: the interview's multi-head attention."""
 
 import torch
-from golden_helpers import Case, MultiHeadAttention, causal_mask, chance, doubles, dropout_mask, padding_mask
+from golden_helpers import Case, MultiHeadAttention, causal_mask, chance, doubles, dropout_mask, padding_mask, randn
 from golden_helpers import set_linear
 
 
@@ -31,13 +31,13 @@ def by_hand():
 
 def random_case(seed, mask, spread=2.0, p=0.0):
     case, layer, L = Case(seed), MultiHeadAttention(6, 3), mask.shape[-1]
-    X = spread * torch.randn(2, L, 6)
+    X = spread * randn(2, L, 6)
     return attention_case(case, layer, X, mask, dropout_mask(p, 2, 3, L, L) if p > 0 else None, p)
 
 
 def unmasked(seed):
     """With the output of the same projections around one head."""
-    case, layer, X = Case(seed), MultiHeadAttention(6, 3), 2 * torch.randn(2, 4, 6)
+    case, layer, X = Case(seed), MultiHeadAttention(6, 3), 2 * randn(2, 4, 6)
     attention_case(case, layer, X, torch.ones(1, 1, 4, 4, dtype=torch.bool))
     layer.H = layer.G = 1
     return case.add("one_head", layer(X)[1], "B L E").without("mask")

@@ -3,14 +3,14 @@
 import math
 
 import torch
-from golden_helpers import Case, attention, causal_mask, doubles, merge_heads, padding_mask, self_attention_by_hand
-from golden_helpers import self_attention_case, split_heads, three_projections
+from golden_helpers import Case, attention, causal_mask, doubles, merge_heads, padding_mask, randn
+from golden_helpers import self_attention_by_hand, self_attention_case, split_heads, three_projections
 
 
 def self_attention(seed):
     """13.1 slow_training"""
     case, layers = Case(seed), three_projections(4, bias=True)
-    return self_attention_case(case, 3 * torch.randn(2, 5, 4), layers).without("weights")
+    return self_attention_case(case, 3 * randn(2, 5, 4), layers).without("weights")
 
 
 def causal_case(case, Q, K):
@@ -27,8 +27,8 @@ def scores_case(case, Q, K):
 
 def cancelling(seed):
     """Products of about 1000 that nearly cancel: a float would show."""
-    case, K = Case(seed), doubles([1, -1, 1, -1, 0]) + 0.01 * torch.randn(2, 4, 5)
-    return scores_case(case, 1000 + torch.randn(2, 3, 5), K)
+    case, K = Case(seed), doubles([1, -1, 1, -1, 0]) + 0.01 * randn(2, 4, 5)
+    return scores_case(case, 1000 + randn(2, 3, 5), K)
 
 
 def cross_case(case, Q, K, V, H):
@@ -45,9 +45,9 @@ def padded_case(case, Q, K, V, lengths):
 
 
 def nan_comes_in(seed):
-    case, Q = Case(seed), torch.randn(2, 3, 5)
+    case, Q = Case(seed), randn(2, 3, 5)
     Q[0, 1, 2] = math.nan
-    return padded_case(case, Q, torch.randn(2, 4, 5), torch.randn(2, 4, 6), [2, 0])
+    return padded_case(case, Q, randn(2, 4, 5), randn(2, 4, 6), [2, 0])
 
 
 def merge_case(case, weights, V, H):
@@ -58,7 +58,6 @@ def merge_case(case, weights, V, H):
 
 
 def cases():
-    randn = torch.randn
     cross = doubles([[[1, 2]]]), doubles([[[0, 1], [2, 0]]]), doubles([[[1, 0], [3, 4]]])
     padded = doubles([[[1]], [[2]]]), doubles([[[1], [3]], [[0], [1]]]), doubles([[[1, 2], [5, 0]], [[4, 4], [6, 8]]])
     sharp = doubles([[[2, 0, 0, 0], [1, 1, 1, 1]]]), doubles([[[1, 0, 0, 1], [1, 1, 1, 1]]])

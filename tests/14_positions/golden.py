@@ -3,7 +3,7 @@
 import math
 
 import torch
-from golden_helpers import Case, doubles
+from golden_helpers import Case, doubles, randn
 
 
 def count(n):
@@ -124,7 +124,7 @@ def by_hand():
 
 
 def rope(seed):
-    case, X = Case(seed), torch.randn(2, 2, 5, 6)
+    case, X = Case(seed), randn(2, 2, 5, 6)
     add_rope(add_rope(case.add("X", X, "B H L D"), X), X, "_later", turns(5, 6, 7))
     add_rope(case.add("speeds", speeds_of(6, 50.0), "P"), X, "_speeds", turns(5, 6, base=50.0))
     for name, rotate in (("interleaved", rotate_interleaved), ("half_split", rotate_half_split)):
@@ -134,7 +134,7 @@ def rope(seed):
 
 def batch(seed):
     """Two sequences of three heads, each sequence with positions of its own; the other speeds are scaled as in Llama 3.1."""
-    case, X = Case(seed), torch.randn(2, 3, 5, 8)
+    case, X = Case(seed), randn(2, 3, 5, 8)
     positions = torch.tensor([[3, 4, 5, 6, 7], [0, 1, 12, 2, 40]])
     speeds = llama3(8, 8, 256)
     case.add("X", X, "B H L D").add("positions", positions.double(), "B L").add("speeds", speeds, "P")
@@ -187,7 +187,7 @@ def cases():
         "batch": batch(144),
         "scaling_by_hand": scaling_by_hand(),
         "scaling": scaling(),
-        "conversion": add_conversion(Case(142), torch.randn(18, 5), torch.randn(18), 3),
-        "conversion_square": add_conversion(Case(143), torch.randn(12, 12), torch.randn(12), 2),
+        "conversion": add_conversion(Case(142), randn(18, 5), randn(18), 3),
+        "conversion_square": add_conversion(Case(143), randn(12, 12), randn(12), 2),
         "alibi": add_bias(add_bias(alibi, 2, 5, 3, "_more_queries"), 3, 4, 4, "_square"),
     }

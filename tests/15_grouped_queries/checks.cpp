@@ -78,17 +78,6 @@ Attended naive(const GroupedQueryAttention& attention, const arma::cube& X, cons
 
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// The mistake that PyTorch's values show, where every rule finds a slice: H = 6, G = 3. Empty when they show none.
-std::string likely_from_values() {
-  const GoldenCase golden = load_golden("batch");
-  GroupedQueryAttention attention = layer_from(golden, 6, 3);
-  arma::cube output;
-  if (!refusal([&] { output = attention.forward(golden.cube("X")); }).empty()) return {};
-  const std::string wrong = diagnose(output, golden.expected("output"));
-  const auto likely = wrong.find(line("likely", ""));
-  return likely == std::string::npos ? "" : wrong.substr(likely);
-}
-
 // ------------------------------------------------------------------------------------------------ the layer, 15.1
 
 /// The known mistakes about the weight of keys and values, recognised by its shape: E = 24, H = 6, G = 3.
@@ -253,8 +242,7 @@ TEST(GroupedQueryAttentionForward, KeepsTheWeightsOfEveryHead) {
   GroupedQueryAttention attention(12, 6, 2);
   const std::string threw = refusal([&] { attention.forward(normal(5, 12, 3)); });
   ASSERT_TRUE(threw.empty()) << line("threw", threw)
-                             << note("H = 6, G = 2, B = 3: K and V have 6 slices, 0 to 5, and Q has 18")
-                             << (holds(threw, "slice") ? likely_from_values() : "");
+                             << note("H = 6, G = 2, B = 3: K and V have 6 slices, 0 to 5, and Q has 18");
   EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 5}, {"L (keys)", 5}, {"H·B", 18}}))
       << note("heads share keys, not weights: H = 6, B = 3");
 }
@@ -439,8 +427,8 @@ TEST(GroupedQueryAttentionForward, EqualsTheDefinitionForOtherSizes) {
                          {5, 4, 4, 3, 2},
                          {1, 6, 2, 3, 4},
                          {3, 4, 2, 1, 5},
-                         {70, 4, 2, 3, 1},
-                         {3, 2, 1, 40, 4},
+                         {34, 4, 2, 3, 1},
+                         {3, 2, 1, 34, 4},
                          {4, 1, 1, 3, 2},
                          {1, 1, 1, 1, 1}}) {
     GroupedQueryAttention attention(n.H * n.D, n.H, n.G);
@@ -527,7 +515,7 @@ TEST(GroupedQueryAttentionForward, LeavesTheGeneratorAlone) {
 
 /// What forward asks for over the projections and the context, in cubes as large as X. The scores are small here.
 TEST(GroupedQueryAttentionForward, CopiesNoKeysAndNoValues) {
-  const uword L = 3, E = 256, H = 8, B = 5;
+  const uword L = 2, E = 128, H = 8, B = 5;
   const double unit = static_cast<double>(L * E * B * sizeof(double));
   const double room = 0.8;  // for some more scores, or for K and V before they are cut: 1 / 8 or 2 / 8 each
   std::vector<double> over;

@@ -3,7 +3,7 @@
 import math
 
 import torch
-from golden_helpers import Case, MultiHeadAttention, chance, doubles, merge_heads
+from golden_helpers import Case, MultiHeadAttention, chance, doubles, merge_heads, randn
 
 
 def by_groups(layer, X):
@@ -37,7 +37,7 @@ def batch(seed):
     """Six query heads, three key/value heads: pairs. H / G = 2 differs from G = 3."""
     B, L, E, H, G = 2, 5, 24, 6, 3
     case, layer = Case(seed), MultiHeadAttention(E, H, G)
-    X = 2 * torch.randn(B, L, E)
+    X = 2 * randn(B, L, E)
     attention_case(case, layer, X)
 
     shared = torch.ones(1, L, L, dtype=torch.bool)
@@ -55,7 +55,7 @@ def batch(seed):
 def multi_head(seed):
     """As many key/value heads as query heads: PyTorch's own layer."""
     case, layer = Case(seed), MultiHeadAttention(12, 3)
-    library, X = layer.library(), 2 * torch.randn(2, 5, 12)
+    library, X = layer.library(), 2 * randn(2, 5, 12)
     output, weights = library(X, X, X, average_attn_weights=False)
     return case.add_layers(layer).add("X", X, "B L E").add_attention((weights, output))
 
@@ -68,7 +68,7 @@ def pooled(seed):
     for name in ("key_proj.weight", "key_proj.bias", "value_proj.weight", "value_proj.bias"):
         state[name] = state[name].unflatten(0, (G, H // G, E // H)).mean(dim=1).flatten(0, 1)
     grouped.load_state_dict(state)
-    X = 2 * torch.randn(2, 5, E)
+    X = 2 * randn(2, 5, E)
     case.add_layers(full).add("X", X, "B L E").add("output", grouped(X)[1], "B L E")
     case.add_linear("pooled.key_proj", grouped.key_proj)
     return case.add_linear("pooled.value_proj", grouped.value_proj)
@@ -78,10 +78,10 @@ def cases():
     return {
         "by_hand": by_hand(),
         "batch": batch(151),
-        "two_groups": attention_case(Case(152), MultiHeadAttention(24, 6, 2), 2 * torch.randn(3, 5, 24)),
-        "multi_query": attention_case(Case(153), MultiHeadAttention(12, 4, 1), 2 * torch.randn(3, 5, 12)),
+        "two_groups": attention_case(Case(152), MultiHeadAttention(24, 6, 2), 2 * randn(3, 5, 24)),
+        "multi_query": attention_case(Case(153), MultiHeadAttention(12, 4, 1), 2 * randn(3, 5, 12)),
         "multi_head": multi_head(154),
-        "far_from_zero": attention_case(Case(155), MultiHeadAttention(12, 6, 3), 400 * torch.randn(4, 5, 12)),
+        "far_from_zero": attention_case(Case(155), MultiHeadAttention(12, 6, 3), 400 * randn(4, 5, 12)),
         "pooled": pooled(156),
-        "wide_heads": attention_case(Case(157), MultiHeadAttention(24, 6, 2, 5), 2 * torch.randn(4, 7, 24)),
+        "wide_heads": attention_case(Case(157), MultiHeadAttention(24, 6, 2, 5), 2 * randn(4, 7, 24)),
     }

@@ -4,7 +4,7 @@ Decoding gives what the causal forward of each whole sequence gives, without any
 """
 
 import torch
-from golden_helpers import Case, MultiHeadAttention, causal_mask, doubles, set_linear
+from golden_helpers import Case, MultiHeadAttention, causal_mask, doubles, randn, set_linear
 from torch.nn.utils.rnn import pad_sequence
 
 
@@ -17,7 +17,7 @@ def cache(seed):
     B, H, D = 2, 3, 4
     case, keys, values = Case(seed), [[], []], [[], []]
     for number, lengths in enumerate(((5, 2), (1, 1), (1, 2)), start=1):
-        K, V = (torch.randn(B, H, max(lengths), D) for _ in range(2))
+        K, V = (randn(B, H, max(lengths), D) for _ in range(2))
         case.add(f"K_{number}", K, f"B H L_{number} D").add(f"V_{number}", V, f"B H L_{number} D")
         for b, length in enumerate(lengths):
             keys[b].append(K[b, :, :length])
@@ -42,7 +42,7 @@ def decode_case(case, layer, prompt, new, lengths=None):
 
 def random_case(seed, B, L, tokens, E, H, lengths=None, spread=2):
     case, layer = Case(seed), MultiHeadAttention(E, H)
-    prompt, new = spread * torch.randn(B, L, E), spread * torch.randn(B, tokens, E)
+    prompt, new = spread * randn(B, L, E), spread * randn(B, tokens, E)
     return decode_case(case, layer, prompt, new, lengths)
 
 
@@ -60,19 +60,19 @@ def by_hand():
 
 def equal_lengths(seed):
     case, layer = Case(seed), MultiHeadAttention(12, 3)
-    before, prompt, new = (2 * torch.randn(2, length, 12) for length in (4, 5, 3))
+    before, prompt, new = (2 * randn(2, length, 12) for length in (4, 5, 3))
     return decode_case(case.add("before", before, "B K E"), layer, prompt, new)
 
 
 def all_padded(seed):
     """Prompts that are all shorter than the padded rows: of what prefill gives, the rows that are tokens."""
-    case, layer, prompt = Case(seed), MultiHeadAttention(12, 3), 2 * torch.randn(2, 7, 12)
+    case, layer, prompt = Case(seed), MultiHeadAttention(12, 3), 2 * randn(2, 7, 12)
     case.add_layers(layer).add("prompt", prompt, "B L E")
     return case.add("tokens", causal(layer, prompt[:, :4]), "B tokens E")
 
 
 def from_nothing(seed):
-    case, layer, new = Case(seed), MultiHeadAttention(6, 3), 2 * torch.randn(2, 5, 6)
+    case, layer, new = Case(seed), MultiHeadAttention(6, 3), 2 * randn(2, 5, 6)
     return case.add_layers(layer).add("new", new, "B tokens E").add("decoded", causal(layer, new), "B tokens E")
 
 
@@ -81,11 +81,11 @@ def chunks(seed, B, E, H, lengths):
     cut in the same way. Padding has numbers in the chunks, and zeros in the result."""
     case, layer = Case(seed), MultiHeadAttention(E, H)
     case.add_layers(layer)
-    wholes = [2 * torch.randn(sum(of_chunk[b] for of_chunk in lengths), E) for b in range(B)]
+    wholes = [2 * randn(sum(of_chunk[b] for of_chunk in lengths), E) for b in range(B)]
     computed = [causal(layer, whole[None])[0] for whole in wholes]
     ends = [0] * B
     for number, of_chunk in enumerate(lengths, start=1):
-        chunk, extended = 2 * torch.randn(B, max(of_chunk) + 1, E), torch.zeros(B, max(of_chunk) + 1, E)
+        chunk, extended = 2 * randn(B, max(of_chunk) + 1, E), torch.zeros(B, max(of_chunk) + 1, E)
         for b, length in enumerate(of_chunk):
             chunk[b, :length] = wholes[b][ends[b] : ends[b] + length]
             extended[b, :length] = computed[b][ends[b] : ends[b] + length]

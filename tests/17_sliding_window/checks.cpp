@@ -45,7 +45,7 @@ std::string sizes_text(const Sizes& n) {
 const std::vector<Sizes> other_sizes = {{3, 7, 2, 1},   {4, 4, 3, 2},       {5, 9, 1, 3},      {6, 11, 4, 0},
                                         {8, 5, 3, 2},   {1, 6, 3, 2},       {5, 1, 2, 3},      {1, 1, 1, 0},
                                         {7, 8, 6, 5},   {2, 9, 3, 12},      {3, 6, 9, 1},      {9, 2, 1, 1},
-                                        {70, 71, 5, 4}, {4, 5, endless, 2}, {5, 4, 2, endless}};
+                                        {30, 31, 5, 4}, {4, 5, endless, 2}, {5, 4, 2, endless}};
 
 /// The definition, one pair at a time: may query i attend to key j?
 bool may_attend(uword i, uword j, const Sizes& n) {
@@ -417,7 +417,7 @@ TEST(SlidingWindowAttention, EqualsTheDefinitionForOtherSizes) {
   struct Widths {
     uword D, Dv, N;
   };
-  for (const Widths& w : {Widths{4, 3, 2}, Widths{2, 6, 3}, Widths{1, 1, 2}, Widths{17, 20, 1}, Widths{40, 41, 3}}) {
+  for (const Widths& w : {Widths{4, 3, 2}, Widths{2, 6, 3}, Widths{1, 1, 2}, Widths{40, 41, 1}}) {
     for (const Sizes& n : other_sizes) {
       const arma::cube Q = normal(n.L, w.D, w.N), K = normal(n.S, w.D, w.N), V = normal(n.S, w.Dv, w.N);
       EXPECT_THAT(sliding_window_attention(Q, K, V, n.window, n.sinks),
@@ -597,13 +597,13 @@ TEST(SlidingWindowAttention, TakesNoTimeForUnseenKeys) {
       << line("memory", "asked for more than half of an L x S matrix, and it takes time to fill that")
       << note(sizes_text(small));
 
-  const Sizes one = {1, 1'000'000, 2, 1}, many = {41, 1'000'000, 2, 1};
+  const Sizes one = {1, 250'000, 2, 1}, many = {161, 250'000, 2, 1};
   const double limit = 0.008;
   const double first = computing_seconds(attention_of(one), 0);  // such as for a copy of K
   const double seconds = computing_seconds(attention_of(many), first + limit) - first;
   const auto wanted = [&](uword i) { return arma::uvec{0, i + many.S - many.L - 1, i + many.S - many.L}; };
-  const bool right = is_right(ask(0, many), wanted(0)) && is_right(ask(40, many), wanted(40));
-  EXPECT_TRUE(seconds < limit) << line("time", "40 queries more took " + milliseconds_text(seconds) +
+  const bool right = is_right(ask(0, many), wanted(0)) && is_right(ask(160, many), wanted(160));
+  EXPECT_TRUE(seconds < limit) << line("time", "160 queries more took " + milliseconds_text(seconds) +
                                                    " more of computing, want less than " + milliseconds_text(limit))
                                << note("each sees three keys. " + sizes_text(many))
                                << (right ? likely_mistake("keys_searched_for") : "");

@@ -3,7 +3,7 @@
 import math
 
 import torch
-from golden_helpers import INF, Case, chance, doubles, part_of, qkv_case, random_attention, safe_softmax
+from golden_helpers import INF, Case, chance, doubles, part_of, qkv_case, randn, random_attention, safe_softmax
 
 
 def steps():
@@ -71,7 +71,7 @@ def near(score, N, L, S, D, Dv):
     """Scores that lie near `score`: two features of Q and K make that number together."""
     Q, K, V = random_attention(N, L, S, D, Dv)
     Q[..., 0] = 100.0
-    K[..., 0] = score * math.sqrt(D) / 100.0 + 0.01 * torch.randn(N, S)
+    K[..., 0] = score * math.sqrt(D) / 100.0 + 0.01 * randn(N, S)
     return Q, K, V
 
 
@@ -93,16 +93,16 @@ def cases():
     return {
         "steps": steps(),
         "running_by_hand": running_case(Case(), doubles([1, 3, 2])).only("running"),
-        "running": running_case(Case(181), 2 * torch.randn(8)),
+        "running": running_case(Case(181), 2 * randn(8)),
         "running_rising": running_case(Case(), doubles([-30.0, -9.0, -8.5, 0.0, 0.25, 40.0])),
         "running_falling": running_case(Case(), doubles([40.0, 0.25, 0.0, -8.5, -9.0, -30.0])),
         "running_blocked": running_case(Case(), blocked),
-        "row": row_case(Case(182), 2 * torch.randn(9)),
+        "row": row_case(Case(182), 2 * randn(9)),
         "row_by_hand": row_case(Case(), doubles([1, 3, 2])).only("weights"),
         "row_blocked": row_case(Case(), blocked),
         "row_of_minus_infinity": row_case(Case(), doubles([-INF] * 4)),
-        "row_far_above": row_case(Case(183), 1e4 + 3 * torch.randn(7)),
-        "row_far_below": row_case(Case(184), -1e4 + torch.randn(7)),
+        "row_far_above": row_case(Case(183), 1e4 + 3 * randn(7)),
+        "row_far_below": row_case(Case(184), -1e4 + randn(7)),
         "by_hand": by_hand(),
         "partial": partial_case(Case(185), *random_attention(1, 4, 6, 3, 5)),
         "partial_masked": partial_case(Case(185), *random_attention(1, 4, 6, 3, 5), part_mask),

@@ -5,12 +5,7 @@ definition over whole rows.
 import math
 
 import torch
-from golden_helpers import INF, Case, doubles, part_of, safe_softmax
-
-
-def floats(spread, *shape):
-    """Float32 numbers, widened."""
-    return (spread * torch.randn(shape, dtype=torch.float32)).double()
+from golden_helpers import INF, Case, doubles, float32_randn, part_of, safe_softmax
 
 
 def cost_case(L, S, D, query_block):
@@ -53,9 +48,9 @@ def block_case(case, Q, K, V, seen_keys, cut):
 
 def random_block(K_rows, seen_keys, cut):
     """seen_keys counts each query's keys of the first K_rows."""
-    case, Q, K = Case(190), floats(1.5, 5, 3), floats(1.5, 8, 3)
+    case, Q, K = Case(190), float32_randn(1.5, 5, 3), float32_randn(1.5, 8, 3)
     torch.manual_seed(191)
-    return block_case(case, Q, K[:K_rows], floats(1, 8, 4)[:K_rows], seen_keys, cut)
+    return block_case(case, Q, K[:K_rows], float32_randn(1, 8, 4)[:K_rows], seen_keys, cut)
 
 
 def flash_case(case, Q, K, V, blocks, causal=False, key_lengths=None):
@@ -72,9 +67,9 @@ def flash_case(case, Q, K, V, blocks, causal=False, key_lengths=None):
 
 
 def random_tensors(seed, B, H, G, L, S, D, Dv):
-    case, Q, K = Case(seed), floats(1.5, B, H, L, D), floats(1.5, B, G, S, D)
+    case, Q, K = Case(seed), float32_randn(1.5, B, H, L, D), float32_randn(1.5, B, G, S, D)
     torch.manual_seed(seed + 500)
-    return case, Q, K, floats(1, B, G, S, Dv)
+    return case, Q, K, float32_randn(1, B, G, S, Dv)
 
 
 def random_case(seed, sizes, blocks, causal=False, key_lengths=None):

@@ -1,7 +1,7 @@
 """Lesson 20: norms, activations, feed-forward networks, and the block of a transformer."""
 
 import torch
-from golden_helpers import Case, MultiHeadAttention, chance, doubles, set_linear
+from golden_helpers import Case, Linear, MultiHeadAttention, chance, doubles, randn, rounded, set_linear
 from torch import nn
 from torch.nn import functional as F
 
@@ -30,8 +30,8 @@ def norms_by_hand():
 
 def norms(seed):
     """Also with a large epsilon, with numbers so small that the usual epsilon counts, and far from zero."""
-    case, X = Case(seed), 3 * torch.randn(2, 5, 6) + 1
-    weight, bias = torch.randn(6), torch.randn(6)
+    case, X = Case(seed), 3 * randn(2, 5, 6) + 1
+    weight, bias = randn(6), randn(6)
     case.add("X", X, "B L E").add("weight", weight, "E").add("bias", bias, "E")
     case.add("layer_norm", layer_norm(X, weight, bias), "B L E").add("rms_norm", rms_norm(X, weight), "B L E")
     case.add("layer_norm_half", layer_norm(X, weight, bias, 0.5), "B L E")
@@ -43,7 +43,7 @@ def norms(seed):
 
 def heads(seed):
     """Queries of 3 heads of width 4, as QK-norm has them."""
-    case, Q, weight = Case(seed), torch.randn(2, 3, 5, 4), torch.randn(4)
+    case, Q, weight = Case(seed), randn(2, 3, 5, 4), randn(4)
     return case.add("Q", Q, "B H L D").add("weight", weight, "D").add("rms_norm", rms_norm(Q, weight), "B H L D")
 
 
@@ -59,7 +59,7 @@ def large():
 
 
 def feed_forward_by_hand():
-    up, down = set_linear(nn.Linear(2, 3), [[1, -1, 2], [1, 1, 0]], [0, 0, -1]), nn.Linear(3, 2)
+    up, down = set_linear(Linear(2, 3), [[1, -1, 2], [1, 1, 0]], [0, 0, -1]), Linear(3, 2)
     set_linear(down, [[1, 0], [0, 1], [1, -1]], [0.5, 0])
     X = doubles([[[1, 0], [-1, 1]]])
     case = Case().add("X", X, "B L E").add_linear("up_proj", up).add_linear("down_proj", down)
@@ -67,7 +67,7 @@ def feed_forward_by_hand():
 
 
 def feed_forward(seed):
-    case, X, up, down = Case(seed), torch.randn(2, 5, 6), nn.Linear(6, 11), nn.Linear(11, 6)
+    case, X, up, down = Case(seed), randn(2, 5, 6), Linear(6, 11), Linear(11, 6)
     case.add("X", X, "B L E").add_linear("up_proj", up).add_linear("down_proj", down)
     for name, function in ACTIVATIONS.items():
         case.add(name, down(function(up(X))), "B L E")
@@ -80,7 +80,7 @@ def swiglu(case, X, gate, up, down):
 
 
 def swiglu_by_hand():
-    gate, up, down = (nn.Linear(*sizes, bias=False) for sizes in ((2, 3), (2, 3), (3, 2)))
+    gate, up, down = (Linear(*sizes, bias=False) for sizes in ((2, 3), (2, 3), (3, 2)))
     set_linear(gate, [[1, -1, 0], [0, 0, 2]])
     set_linear(up, [[2, 2, 1], [0, 1, 1]])
     set_linear(down, [[1, 0], [0, 1], [1, 1]])
@@ -88,8 +88,8 @@ def swiglu_by_hand():
 
 
 def swiglu_random(seed):
-    case, X = Case(seed), 2 * torch.randn(2, 5, 6)
-    return swiglu(case, X, *(nn.Linear(*sizes, bias=False) for sizes in ((6, 9), (6, 9), (9, 6))))
+    case, X = Case(seed), 2 * randn(2, 5, 6)
+    return swiglu(case, X, *(Linear(*sizes, bias=False) for sizes in ((6, 9), (6, 9), (9, 6))))
 
 
 class Parts:
@@ -97,13 +97,14 @@ class Parts:
 
     def __init__(self, E, H, hidden):
         self.attention = MultiHeadAttention(E, H)
-        self.up_proj, self.down_proj = nn.Linear(E, hidden), nn.Linear(hidden, E)
+        self.up_proj, self.down_proj = Linear(E, hidden), Linear(hidden, E)
         self.attention_norm, self.feed_forward_norm = nn.LayerNorm(E), nn.LayerNorm(E)
 
     def draw_norms(self):
         for norm in (self.attention_norm, self.feed_forward_norm):
             nn.init.normal_(norm.weight)
             nn.init.normal_(norm.bias)
+            rounded(norm)
         return self
 
     def library(self, norm_first):
@@ -147,7 +148,7 @@ def block_by_hand():
 
 # What the cases of the block share: L 5, E 12, H 4, F 20, B 2.
 torch.manual_seed(201)
-X = 2 * torch.randn(2, 5, 12) + 0.5
+X = 2 * randn(2, 5, 12) + 0.5
 BLOCK = Parts(12, 4, 20).draw_norms()
 
 
@@ -164,7 +165,7 @@ def cases():
         "norms": norms(202),
         "heads": heads(203),
         "activations_by_hand": activations_of(Case(), doubles([[[-3, -2, -1, 0, 1, 2, 3]]])),
-        "activations": activations_of(Case(204), 2 * torch.randn(2, 5, 6)),
+        "activations": activations_of(Case(204), 2 * randn(2, 5, 6)),
         "large": large(),
         "feed_forward_by_hand": feed_forward_by_hand(),
         "feed_forward": feed_forward(205),

@@ -7,7 +7,8 @@ a cache, and in float64. What a call of extend gives is cut out of that.
 import math
 
 import torch
-from golden_helpers import Case, chance, doubles, merge_heads, safe_softmax, set_linear, split_heads
+from golden_helpers import Case, Linear, chance, doubles, merge_heads, randn, rounded, safe_softmax, set_linear
+from golden_helpers import split_heads
 from torch import nn
 
 
@@ -53,10 +54,10 @@ class DecoderAttention(nn.Module):
     def __init__(self, E, H, G, D, bias=False):
         super().__init__()
         self.H, self.G, self.D = H, G, D
-        self.query_proj = nn.Linear(E, H * D, bias=bias)
-        self.key_proj = nn.Linear(E, G * D, bias=bias)
-        self.value_proj = nn.Linear(E, G * D, bias=bias)
-        self.output_proj = nn.Linear(H * D, E, bias=bias)
+        self.query_proj = Linear(E, H * D, bias=bias)
+        self.key_proj = Linear(E, G * D, bias=bias)
+        self.value_proj = Linear(E, G * D, bias=bias)
+        self.output_proj = Linear(H * D, E, bias=bias)
 
     def forward(self, X, window=0, norms=None, soft_cap=0.0, rope=half_split_rope, speeds=None):
         """Keys as they are cached (B, G, L, D), and the output (B, L, E). norms: the weights of both."""
@@ -104,7 +105,7 @@ def grouped(seed):
     """Eight query heads, two key/value heads, three sequences; one query that may attend to no key."""
     B, H, G, L, S, D = 3, 8, 2, 5, 9, 7
     case = Case(seed)
-    Q, K, V = 2 * torch.randn(B, H, L, D), 2 * torch.randn(B, G, S, D), torch.randn(B, G, S, D)
+    Q, K, V = 2 * randn(B, H, L, D), 2 * randn(B, G, S, D), randn(B, G, S, D)
     mask = chance(0.6, B, L, S)
     mask[1, 3] = False
     case.add("Q", Q, "B H L D").add("K", K, "B G S D").add("V", V, "B G S D").add("mask", mask, "B L S")
@@ -120,12 +121,12 @@ LENGTHS = ((4, 2, 5), (1, 5, 3), (4, 0, 2))
 def chunks(seed):
     """Sequences of 9, 7 and 10 tokens in three calls. After the tokens of a sequence a row or more of padding."""
     case, layer, E = Case(seed), DecoderAttention(14, 8, 2, 6), 14
-    wholes = [2 * torch.randn(sum(of_call[b] for of_call in LENGTHS), E) for b in range(3)]
-    norms = 1 + 0.5 * torch.randn(6), 1 + 0.5 * torch.randn(6)
+    wholes = [2 * randn(sum(of_call[b] for of_call in LENGTHS), E) for b in range(3)]
+    norms = 1 + 0.5 * randn(6), 1 + 0.5 * randn(6)
     case.add_layers(layer).add("query_norm", norms[0], "D").add("key_norm", norms[1], "D")
     ends = [0] * 3
     for number, of_call in enumerate(LENGTHS, start=1):
-        chunk = 2 * torch.randn(3, max(of_call) + 1, E)
+        chunk = 2 * randn(3, max(of_call) + 1, E)
         for b, length in enumerate(of_call):
             chunk[b, :length] = wholes[b][ends[b] : ends[b] + length]
             ends[b] += length
@@ -148,9 +149,10 @@ def outputs(case, layer, wholes, **options):
 
 def biased(seed):
     """Also another width, other heads, and other speeds: those of Llama 3, base 500000."""
-    case, layer, X = Case(seed), DecoderAttention(9, 6, 3, 4, bias=True), 2 * torch.randn(2, 5, 9)
+    case, layer, X = Case(seed), DecoderAttention(9, 6, 3, 4, bias=True), 2 * randn(2, 5, 9)
     for proj in layer.children():
         nn.init.normal_(proj.bias)
+        rounded(proj)
     speeds = 500000.0 ** (-torch.arange(0, 4, 2).double() / 4)
     case.add_layers(layer).add("X", X, "B L E").add("speeds", speeds, "D/2")
     return case.add("output", layer(X, speeds=speeds)[1], "B L E")

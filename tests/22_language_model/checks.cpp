@@ -137,6 +137,7 @@ LanguageModelConfig config_of(const std::string& name) {
 }
 
 const Strings all_models = {"llama", "qwen3", "gpt2"};
+const Strings both_architectures = {"qwen3", "gpt2"};  // for properties that cost many calls
 
 std::string about(const std::string& model) {
   if (model == "llama") return note("a llama: tied head, H = 4, G = 2, head_dim = 4, E = 6");
@@ -475,7 +476,7 @@ TEST(TokenProbabilities, IgnoresAShiftAndTheOrderOfTokens) {
 }
 
 TEST(TokenProbabilities, EqualsTheDefinitionForOtherSizes) {
-  for (const uword V : {2U, 5U, 40U, 300U}) {
+  for (const uword V : {2U, 5U, 40U, 90U}) {
     for (const SamplingConfig& config :
          {sampling(0.8), sampling(1.3, 3), sampling(0.9, 0, 0.9), sampling(1.1, 20, 0.6), sampling(1, 2, 0.99)}) {
       const arma::rowvec logits = 2 * arma::rowvec(normal(1, V));
@@ -708,7 +709,7 @@ TEST(LanguageModel, KeepsItsConfiguration) {
 // ------------------------------------------------------------------------------------------------------ reset, 22.5
 
 TEST(LanguageModel, ResetForgetsTheTokensOfAllBlocks) {
-  for (const std::string& name : all_models) {
+  for (const std::string& name : both_architectures) {
     LanguageModel model = loaded(name);
     const arma::umat ids = drawn_ids(11, 5, 3);
     const arma::cube wanted = model.extend(ids);
@@ -803,21 +804,21 @@ TEST(LanguageModel, ReadsTheTiedWeightsTransposed) {
 }
 
 TEST(LanguageModel, IsTheSameForAnyCutIntoCalls) {
-  for (const std::string& name : all_models) {
+  for (const std::string& name : both_architectures) {
     LanguageModel model = loaded(name);
-    const arma::umat ids = drawn_ids(11, 9, 3);
-    const arma::cube wanted = in_calls(model, ids, {9});
-    for (const arma::uvec& calls : {arma::uvec{8, 1}, {1, 8}, {3, 3, 3}, {2, 4, 1, 2}, {1, 1, 1, 1, 1, 1, 1, 1, 1}}) {
+    const arma::umat ids = drawn_ids(11, 7, 3);
+    const arma::cube wanted = in_calls(model, ids, {7});
+    for (const arma::uvec& calls : {arma::uvec{6, 1}, {1, 4, 2}, {1, 1, 1, 1, 1, 1, 1}}) {
       model.reset();
       EXPECT_THAT(in_calls(model, ids, calls), IsNear(wanted, logit_axes, 1e-12))
-          << note("9 tokens in calls of " + list(calls) + "; want what one call gives") << about(name);
+          << note("7 tokens in calls of " + list(calls) + "; want what one call gives") << about(name);
     }
   }
 }
 
 TEST(LanguageModel, KeepsTheBatchApart) {
   const std::vector<arma::uvec> lengths = {{4, 2, 5}, {1, 5, 3}, {4, 0, 2}};
-  for (const std::string& name : all_models) {
+  for (const std::string& name : both_architectures) {
     LanguageModel model = loaded(name);
     std::vector<arma::umat> ids;
     std::vector<arma::cube> logits;
@@ -844,7 +845,7 @@ TEST(LanguageModel, KeepsTheBatchApart) {
 }
 
 TEST(LanguageModel, SeesNoFutureToken) {
-  for (const std::string& name : all_models) {
+  for (const std::string& name : both_architectures) {
     LanguageModel model = loaded(name);
     arma::umat ids = drawn_ids(11, 7, 2);
     const arma::cube before = model.extend(ids);
@@ -922,9 +923,9 @@ TEST(Generate, EqualsPyTorchForASeed) {
 }
 
 TEST(Generate, IsWhatTheModelGivesWithoutACache) {
-  for (const std::string& name : all_models) {
+  for (const std::string& name : both_architectures) {
     LanguageModel model = loaded(name);
-    for (const std::uint64_t seed : {0U, 1U, 2U, 77U}) {
+    for (const std::uint64_t seed : {0U, 77U}) {
       const GenerationConfig config = generation(6, sampling(1.3, 9, 0.95), seed);
       EXPECT_THAT(text_row(generate(model, {4, 1, 9, 0}, config), 6),
                   IsNear(text_row(naive_generate(model, {4, 1, 9, 0}, config), 6), text_axes))
@@ -955,7 +956,7 @@ TEST(Generate, StopsAfterMaxTokens) {
 }
 
 TEST(Generate, PutsEveryTokenButTheLastThroughTheModelOnce) {
-  for (const std::string& name : all_models) {
+  for (const std::string& name : both_architectures) {
     LanguageModel model = loaded(name);
     generate(model, {3, 5, 1}, generation(4, sampling(1)));
     const std::string lengths = list(model.lengths());
@@ -1051,11 +1052,11 @@ TEST(Generate, ReportsEachTokenAtOnce) {
 TEST(Generate, FollowsTheSeed) {
   LanguageModel model = loaded("qwen3");
   const auto text = [&](std::uint64_t seed) {
-    return text_row(generate(model, {4, 1}, generation(20, sampling(2), seed)), 20);
+    return text_row(generate(model, {4, 1}, generation(9, sampling(2), seed)), 9);
   };
   const arma::mat first = text(3);
   EXPECT_THAT(text(3), IsNear(first, text_axes)) << note("the same seed twice");
-  EXPECT_HOLDS(!arma::approx_equal(text(4), first, "absdiff", 0), "two seeds give the same text of 20 tokens");
+  EXPECT_HOLDS(!arma::approx_equal(text(4), first, "absdiff", 0), "two seeds give the same text of 9 tokens");
   EXPECT_HOLDS(!arma::approx_equal(text(3 + (std::uint64_t{1} << 32U)), first, "absdiff", 0),
                "the seeds 3 and 3 + 2^32 give the same text: all 64 bits count");
 }

@@ -7,7 +7,8 @@ sequences: without a cache, and in float64. What a call of extend gives is cut o
 import math
 
 import torch
-from golden_helpers import Case, doubles, merge_heads, safe_softmax, set_linear, split_heads
+from golden_helpers import Case, Embedding, Linear, doubles, merge_heads, randn, rounded, safe_softmax, set_linear
+from golden_helpers import split_heads
 from torch import nn
 from torch.nn import functional as F
 
@@ -37,11 +38,11 @@ class Block(nn.Module):
         self.c, self.gpt2 = c, c["architecture"] == "gpt2"
         bias = c.get("bias", False)
         norm = nn.LayerNorm if self.gpt2 else RMSNorm
-        self.query_proj, self.key_proj = nn.Linear(E, H * D, bias=bias), nn.Linear(E, G * D, bias=bias)
-        self.value_proj, self.output_proj = nn.Linear(E, G * D, bias=bias), nn.Linear(H * D, E, bias=bias)
+        self.query_proj, self.key_proj = Linear(E, H * D, bias=bias), Linear(E, G * D, bias=bias)
+        self.value_proj, self.output_proj = Linear(E, G * D, bias=bias), Linear(H * D, E, bias=bias)
         if not self.gpt2:
-            self.gate_proj = nn.Linear(E, FF, bias=False)
-        self.up_proj, self.down_proj = nn.Linear(E, FF, bias=self.gpt2), nn.Linear(FF, E, bias=self.gpt2)
+            self.gate_proj = Linear(E, FF, bias=False)
+        self.up_proj, self.down_proj = Linear(E, FF, bias=self.gpt2), Linear(FF, E, bias=self.gpt2)
         self.attention_norm, self.feed_forward_norm = norm(E, c["epsilon"]), norm(E, c["epsilon"])
         if c.get("qk_norm"):
             self.query_norm, self.key_norm = RMSNorm(D, c["epsilon"]), RMSNorm(D, c["epsilon"])
@@ -77,11 +78,11 @@ class LanguageModel(nn.Module):
         super().__init__()
         self.c = c
         norm = nn.LayerNorm if c["architecture"] == "gpt2" else RMSNorm
-        self.token_embedding = nn.Embedding(c["V"], c["E"])
-        self.position_embedding = nn.Embedding(c["P"], c["E"]) if "P" in c else None
+        self.token_embedding = Embedding(c["V"], c["E"])
+        self.position_embedding = Embedding(c["P"], c["E"]) if "P" in c else None
         self.blocks = nn.ModuleList(Block(c) for _ in range(c["N"]))
         self.final_norm = norm(c["E"], c["epsilon"])
-        self.lm_head = nn.Linear(c["E"], c["V"], bias=False)
+        self.lm_head = Linear(c["E"], c["V"], bias=False)
         if c["tied"]:
             self.lm_head.weight = self.token_embedding.weight
         for name, parameter in self.named_parameters():  # none of them ones or zeros
@@ -89,6 +90,7 @@ class LanguageModel(nn.Module):
                 nn.init.normal_(parameter, mean=1.0 if name.endswith("norm.weight") else 0.0, std=0.5)
             elif name.startswith("blocks."):  # so that the blocks count beside the token itself
                 parameter.data *= 4
+        rounded(self)
 
     def forward(self, ids):
         """(B, L) -> (B, L, V)"""
@@ -205,10 +207,10 @@ def by_hand():
 
 def sampling(seed):
     case = Case(seed)
-    rows = 3 * torch.randn(4, 9)
+    rows = 3 * randn(4, 9)
     rows[2, 5] = -math.inf
     case.add("rows", rows, "L V").add("log_softmax", F.log_softmax(rows, -1), "L V")
-    logits = 2 * torch.randn(12)
+    logits = 2 * randn(12)
     case.add("logits", logits, "V")
     for name, how in {
         "temperature": dict(temperature=0.6),

@@ -16,7 +16,7 @@ ALPHABET = (
     "\u0915\u093e\u0969\u0e01\u1100\u1161\u1680\u1e9e\u2003\u200b\u200d\u2014\u2019\u2028\u202f\u2082\u2160\u20ac\u212b\u3000"
     "\u3042\u4e2d\u56fd\uac00\ufe0f\uff13\ufffd\U0001f642\U0001f44d\U0001f3fd\U0001d400\U00020000"
 )
-COUNTS = {"gpt2": 40, "llama": 30, "qwen3": 20, "smollm": 10}  # hundreds of texts
+COUNTS = {"gpt2": 4, "llama": 3, "qwen3": 2, "smollm": 1}  # hundreds of texts
 
 
 class Drawn:

@@ -1,7 +1,7 @@
 """Lesson 24: gradients of matrix products, softmax, attention and cross-entropy, by PyTorch's autograd in float64."""
 
 import torch
-from golden_helpers import Case, attention, chance, doubles, dropout_mask, random_attention
+from golden_helpers import Case, attention, chance, doubles, dropout_mask, randn, random_attention
 from torch.nn import functional as F
 
 
@@ -44,7 +44,7 @@ def drawn_attention(seed, N, L, S, D, Dv, mask=None, p=None):
     """mask: how many slices. A query of the mask may attend to no key, and a key is for no query."""
     case = Case(seed)
     Q, K, V = random_attention(N, L, S, D, Dv)
-    d_context = torch.randn(N, L, Dv)
+    d_context = randn(N, L, Dv)
     if mask is not None:
         mask = chance(0.6, mask, L, S)
         mask[1, 2] = False
@@ -76,7 +76,7 @@ def cross_entropy_case(case, logits, targets):
 
 def drawn_cross_entropy(seed, ignored):
     case = Case(seed)
-    logits, targets = 2 * torch.randn(3, 5, 7), torch.randint(7, (3, 5))
+    logits, targets = 2 * randn(3, 5, 7), torch.randint(7, (3, 5))
     for b, i in ignored:
         targets[b, i] = -100
     return cross_entropy_case(case, logits, targets)
@@ -84,12 +84,12 @@ def drawn_cross_entropy(seed, ignored):
 
 def drawn_matmul(seed):
     case = Case(seed)
-    return matmul_case(case, torch.randn(4, 3), torch.randn(3, 5), torch.randn(4, 5))
+    return matmul_case(case, randn(4, 3), randn(3, 5), randn(4, 5))
 
 
 def drawn_softmax(seed):
     case = Case(seed)
-    return softmax_case(case, 2 * torch.randn(3, 4, 6), torch.randn(3, 4, 6))
+    return softmax_case(case, 2 * randn(3, 4, 6), randn(3, 4, 6))
 
 
 def cases():

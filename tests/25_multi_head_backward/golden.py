@@ -3,17 +3,8 @@
 import math
 
 import torch
-from golden_helpers import (
-    Case,
-    attention,
-    causal_mask,
-    chance,
-    doubles,
-    dropout_mask,
-    merge_heads,
-    set_linear,
-    split_heads,
-)
+from golden_helpers import Case, Linear, attention, causal_mask, chance, doubles, dropout_mask, merge_heads, randn
+from golden_helpers import set_linear, split_heads
 from torch import nn
 
 
@@ -59,13 +50,13 @@ def linear_case(case, layer, X, d_Y):
 
 def drawn_linear(seed, bias):
     case = Case(seed)
-    return linear_case(case, nn.Linear(5, 2, bias), torch.randn(3, 4, 5), torch.randn(3, 4, 2))
+    return linear_case(case, Linear(5, 2, bias), randn(3, 4, 5), randn(3, 4, 2))
 
 
 def rope_case(seed, rope, speeds=None):
     """Three sequences of two heads; each sequence begins at a position of its own."""
     case, B, H, L, D = Case(seed), 3, 2, 5, 6
-    X, d_Y = torch.randn(B, H, L, D).requires_grad_(), torch.randn(B, H, L, D)
+    X, d_Y = randn(B, H, L, D).requires_grad_(), randn(B, H, L, D)
     positions = torch.tensor([[0], [7], [40]]) + torch.arange(L)
     speeds = usual_speeds(D) if speeds is None else speeds
     Y = rope(X, positions[:, None, :, None] * speeds)
@@ -75,15 +66,15 @@ def rope_case(seed, rope, speeds=None):
 
 def groups_case(seed):
     case, B, G, S, D, size = Case(seed), 2, 2, 4, 5, 3
-    X, d_heads = torch.randn(B, G, S, D).requires_grad_(), torch.randn(B, G * size, S, D)
+    X, d_heads = randn(B, G, S, D).requires_grad_(), randn(B, G * size, S, D)
     case.add("d_heads", d_heads, "B H S D")
     return with_gradients(case, X.repeat_interleave(size, dim=1), d_heads, [("X", X, "B G S D")])
 
 
 def fused_case(seed, bias):
     """One projection of width 6 for queries, 4 for keys and 4 for values."""
-    case, layer = Case(seed), nn.Linear(5, 14, bias)
-    X, d_QKV = torch.randn(2, 3, 5).requires_grad_(), torch.randn(2, 3, 14)
+    case, layer = Case(seed), Linear(5, 14, bias)
+    X, d_QKV = randn(2, 3, 5).requires_grad_(), randn(2, 3, 14)
     case.add("X", X, "B L E").add_linear("qkv_proj", layer)
     for name, part in zip(("d_Q", "d_K", "d_V"), d_QKV.split((6, 4, 4), dim=-1)):
         case.add(name, part, "B L O")
@@ -96,10 +87,10 @@ class Layer(nn.Module):
     def __init__(self, E, H, G, D, bias=False):
         super().__init__()
         self.H, self.G, self.D = H, G, D
-        self.query_proj = nn.Linear(E, H * D, bias=bias)
-        self.key_proj = nn.Linear(E, G * D, bias=bias)
-        self.value_proj = nn.Linear(E, G * D, bias=bias)
-        self.output_proj = nn.Linear(H * D, E, bias=bias)
+        self.query_proj = Linear(E, H * D, bias=bias)
+        self.key_proj = Linear(E, G * D, bias=bias)
+        self.value_proj = Linear(E, G * D, bias=bias)
+        self.output_proj = Linear(H * D, E, bias=bias)
 
     def forward(self, X, mask=None, keep=None, p=0.0, rope=half_split_rope, speeds=None):
         """mask broadcasts to (B, H, L, L), keep is (B, H, L, L). Merged (B, L, H·D), and output (B, L, E)."""
@@ -145,7 +136,7 @@ def by_hand():
 def drawn_layer(seed, E, H, G, D, L, B, bias, mask=None, p=None, **options):
     """mask: "causal", or a number of slices; then a query of the first slice may attend to no key."""
     case, layer = Case(seed), Layer(E, H, G, D, bias)
-    X, d_output = 2 * torch.randn(B, L, E), torch.randn(B, L, E)
+    X, d_output = 2 * randn(B, L, E), randn(B, L, E)
     if mask == "causal":
         mask = causal_mask(L)[None]
     elif mask is not None:
@@ -156,7 +147,7 @@ def drawn_layer(seed, E, H, G, D, L, B, bias, mask=None, p=None, **options):
 
 
 def linear_by_hand():
-    layer = set_linear(nn.Linear(2, 3), [[1, 0, 2], [0, 3, 1]], [1, 1, 1])
+    layer = set_linear(Linear(2, 3), [[1, 0, 2], [0, 3, 1]], [1, 1, 1])
     return linear_case(Case(), layer, doubles([[[1, 2], [3, 4]]]), doubles([[[1, 0, -1], [2, 1, 0]]]))
 
 

@@ -347,17 +347,21 @@ void draw_norm(AnyNorm& norm) {
   if (auto* layer = std::get_if<LayerNorm>(&norm)) layer->bias.randn();
 }
 
+void draw_norms(DecoderBlock& block) {
+  draw_norm(block.attention_norm);
+  draw_norm(block.feed_forward_norm);
+}
+
 /// A block whose norms count, too.
 DecoderBlock drawn_block(const std::string& name) {
   DecoderBlock block(config_of(name));
-  draw_norm(block.attention_norm);
-  draw_norm(block.feed_forward_norm);
+  draw_norms(block);
   return block;
 }
 
 LanguageModel drawn_model(const std::string& name) {
   LanguageModel model(config_of(name));
-  for (DecoderBlock& block : model.blocks) block = drawn_block(name);
+  for (DecoderBlock& block : model.blocks) draw_norms(block);
   draw_norm(model.final_norm);
   return model;
 }
@@ -904,18 +908,33 @@ TEST(BlockBackward, HandsOnTheGradientWhereBothBranchesGiveZeros) {
   }
 }
 
+/// d_X of a block whose other branch gives zeros: past the branch, and through it.
+arma::cube d_X_of_attention_alone(const DecoderBlock& block, const arma::cube& d_output, const arma::cube& X,
+                                  const Mask& mask) {
+  const auto kept = multi_head_forward(block.attention, apply_layer(block.attention_norm, X), mask).kept;
+  const arma::cube d_normed = multi_head_backward(block.attention, d_output, kept).d_X;
+  return d_output + std::visit([&](const auto& norm) { return naive(norm, X, d_normed).d_X; }, block.attention_norm);
+}
+
+arma::cube d_X_of_network_alone(const DecoderBlock& block, const arma::cube& d_output, const arma::cube& X) {
+  const arma::cube normed = apply_layer(block.feed_forward_norm, X);
+  const arma::cube d_normed =
+      std::visit([&](const auto& layer) { return naive(layer, normed, d_output).d_X; }, block.feed_forward);
+  return d_output + std::visit([&](const auto& norm) { return naive(norm, X, d_normed).d_X; }, block.feed_forward_norm);
+}
+
 TEST(BlockBackward, GoesBackThroughOneBranchAtATime) {
   for (const std::string& name : both_blocks) {
     for (const bool attention : {true, false}) {
       DecoderBlock block = drawn_block(name);
       attention ? close_network(block) : close_attention(block);
-      const arma::cube X = normal(3, 6, 2), d_output = normal(3, 6, 2);
-      const auto through = [&](const arma::cube& x) { return DecoderBlock(block).extend(x); };
-      const Mask mask = mask_of(config_of(name), 3);
-      EXPECT_THAT(block_backward(block, d_output, block_forward(block, X, mask).kept).d_X,
-                  Matches(gradient_by_differences(through, d_output, X, token_axes)))
-          << about(name) << by_differences()
-          << note(attention ? "the feed-forward network gives 0" : "attention gives 0");
+      const arma::cube X = normal(5, 6, 2), d_output = normal(5, 6, 2);
+      const Mask mask = mask_of(config_of(name), 5);
+      const arma::cube wanted =
+          attention ? d_X_of_attention_alone(block, d_output, X, mask) : d_X_of_network_alone(block, d_output, X);
+      EXPECT_THAT(block_backward(block, d_output, block_forward(block, X, mask).kept).d_X, IsNear(wanted, token_axes))
+          << about(name) << note(attention ? "the feed-forward network gives 0" : "attention gives 0")
+          << note("expected: d_output, and what goes back through the other branch, by lesson 25 and the definitions");
     }
   }
 }
@@ -971,11 +990,21 @@ TEST(BlockBackward, EqualsPyTorch) {
 TEST(BlockBackward, EqualsTheDifferences) {
   for (const std::string& name : both_blocks) {
     const DecoderBlock block = drawn_block(name);
-    const arma::cube X = normal(4, 6, 2), d_output = normal(4, 6, 2);
-    const auto through = [&](const arma::cube& x) { return DecoderBlock(block).extend(x); };
-    EXPECT_THAT(block_backward(block, d_output, block_forward(block, X, mask_of(config_of(name), 4)).kept).d_X,
-                Matches(gradient_by_differences(through, d_output, X, token_axes)))
-        << about(name) << by_differences();
+    const arma::cube X = normal(5, 6, 2), d_output = normal(5, 6, 2);
+    const Mask mask = mask_of(config_of(name), 5);
+    const arma::cube d_X = block_backward(block, d_output, block_forward(block, X, mask).kept).d_X;
+    ASSERT_THAT(d_X, HasShape({{"L", 5}, {"E", 6}, {"B", 2}})) << about(name);
+    // Each token moves along one random direction of its features: one by one they would take six times as long.
+    const arma::mat direction = normal(1, 6);
+    const auto along = [&](const arma::cube& steps) {  // (L x 1 x B)
+      arma::cube moved = X;
+      for (uword b = 0; b < X.n_slices; ++b) moved.slice(b) += steps.slice(b) * direction;
+      return DecoderBlock(block).extend(moved);
+    };
+    arma::cube slopes(5, 1, 2);
+    for (uword b = 0; b < X.n_slices; ++b) slopes.slice(b) = d_X.slice(b) * direction.t();
+    EXPECT_THAT(slopes, Matches(gradient_by_differences(along, d_output, zeros(5, 1, 2), {"L", "1", "B"})))
+        << about(name) << note("each row of d_X times the same random row") << by_differences();
   }
 }
 
@@ -1114,7 +1143,7 @@ TEST(LossAndGradients, EqualsTheDifferences) {
         set(moved, x.slice(0));
         return as_cube(number(loss_of(moved, ids, targets)));
       };
-      return diagnose_slopes(as_cube(gradient), loss, every(1, 1, 1, 1), as_cube(parameter));
+      return diagnose_slopes(as_cube(gradient), loss, every(1, 1, 1, 1), as_cube(parameter), 1);
     };
     const auto embedding = slopes(got.token_embedding, model.token_embedding.weight,
                                   [](LanguageModel& moved, const arma::mat& x) { moved.token_embedding.weight = x; });

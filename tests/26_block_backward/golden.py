@@ -8,7 +8,7 @@ sequences.
 import math
 
 import torch
-from golden_helpers import Case, attention, doubles, merge_heads, split_heads
+from golden_helpers import Case, Embedding, Linear, attention, doubles, merge_heads, randn, rounded, split_heads
 from torch import nn
 from torch.nn import functional as F
 
@@ -25,7 +25,7 @@ class RMSNorm(nn.Module):
 class FeedForward(nn.Module):
     def __init__(self, E, hidden, function):
         super().__init__()
-        self.up_proj, self.down_proj, self.function = nn.Linear(E, hidden), nn.Linear(hidden, E), function
+        self.up_proj, self.down_proj, self.function = Linear(E, hidden), Linear(hidden, E), function
 
     def forward(self, x):
         return self.down_proj(self.function(self.up_proj(x)))
@@ -34,8 +34,8 @@ class FeedForward(nn.Module):
 class SwiGLU(nn.Module):
     def __init__(self, E, hidden):
         super().__init__()
-        self.gate_proj, self.up_proj = nn.Linear(E, hidden, bias=False), nn.Linear(E, hidden, bias=False)
-        self.down_proj = nn.Linear(hidden, E, bias=False)
+        self.gate_proj, self.up_proj = Linear(E, hidden, bias=False), Linear(E, hidden, bias=False)
+        self.down_proj = Linear(hidden, E, bias=False)
 
     def forward(self, x):
         return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
@@ -69,7 +69,7 @@ class Attention(nn.Module):
         super().__init__()
         E, H, G, D, self.c = c["E"], c["H"], c["G"], c["D"], c
         for name, sizes in (("query", (E, H * D)), ("key", (E, G * D)), ("value", (E, G * D)), ("output", (H * D, E))):
-            setattr(self, name + "_proj", nn.Linear(*sizes, bias=c["gpt2"]))
+            setattr(self, name + "_proj", Linear(*sizes, bias=c["gpt2"]))
 
     def forward(self, X):
         c = self.c
@@ -104,11 +104,11 @@ class Block(nn.Module):
 class LanguageModel(nn.Module):
     def __init__(self, c):
         super().__init__()
-        self.token_embedding = nn.Embedding(c["V"], c["E"])
-        self.position_embedding = nn.Embedding(c["P"], c["E"]) if c["gpt2"] else None
+        self.token_embedding = Embedding(c["V"], c["E"])
+        self.position_embedding = Embedding(c["P"], c["E"]) if c["gpt2"] else None
         self.blocks = nn.ModuleList(Block(c) for _ in range(c["N"]))
         self.final_norm = make_norm(c)
-        self.head = None if c["tied"] else nn.Linear(c["E"], c["V"], bias=False)
+        self.head = None if c["tied"] else Linear(c["E"], c["V"], bias=False)
 
     def forward(self, ids):
         """(B, L) -> (B, L, V)"""
@@ -127,7 +127,7 @@ def drawn(module):
             nn.init.normal_(parameter, mean=1.0 if name.endswith("norm.weight") else 0.0, std=0.5)
         elif "proj" in name:
             parameter.data *= 2
-    return module
+    return rounded(module)
 
 
 def add_parameters(case, module, gradients):
@@ -158,7 +158,7 @@ def norm_by_hand(layer, X, weight, d_output):
 
 def norm_case(seed, make, epsilon, scale=2.0):
     case = Case(seed)
-    X, d_output = scale * (torch.randn(2, 5, 6) + 0.5), torch.randn(2, 5, 6)
+    X, d_output = scale * (randn(2, 5, 6) + 0.5), randn(2, 5, 6)
     return layer_case(case, drawn(nn.ModuleDict({"norm": make(6, epsilon)}))["norm"], X, d_output)
 
 
@@ -172,12 +172,12 @@ def activations_case(case, x, d_y):
 
 def drawn_activations(seed):
     case = Case(seed)
-    return activations_case(case, 2 * torch.randn(2, 5, 6), torch.randn(2, 5, 6))
+    return activations_case(case, 2 * randn(2, 5, 6), randn(2, 5, 6))
 
 
 def feed_forward_case(seed, activation):
     case = Case(seed)
-    X, d_output = 2 * torch.randn(2, 5, 6), torch.randn(2, 5, 6)
+    X, d_output = 2 * randn(2, 5, 6), randn(2, 5, 6)
     return layer_case(case, drawn(FeedForward(6, 9, ACTIVATIONS[activation])), X, d_output)
 
 
@@ -190,7 +190,7 @@ def swiglu_by_hand():
 
 def swiglu_case(seed):
     case = Case(seed)
-    X, d_output = 2 * torch.randn(2, 5, 6), torch.randn(2, 5, 6)
+    X, d_output = 2 * randn(2, 5, 6), randn(2, 5, 6)
     return layer_case(case, drawn(SwiGLU(6, 9)), X, d_output)
 
 
@@ -203,12 +203,12 @@ def embedding_case(case, ids, d_Y, V):
 
 def drawn_embedding(seed):
     case = Case(seed)
-    return embedding_case(case, torch.randint(4, (3, 5)), torch.randn(3, 5, 2), 7)
+    return embedding_case(case, torch.randint(4, (3, 5)), randn(3, 5, 2), 7)
 
 
 def block_case(seed, c):
     case = Case(seed)
-    X, d_output = torch.randn(3, 5, c["E"]), torch.randn(3, 5, c["E"])
+    X, d_output = randn(3, 5, c["E"]), randn(3, 5, c["E"])
     return layer_case(case, drawn(Block(c)), X, d_output)
 
 

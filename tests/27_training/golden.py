@@ -3,7 +3,7 @@
 import math
 
 import torch
-from golden_helpers import Case, doubles, merge_heads, split_heads
+from golden_helpers import Case, Embedding, Linear, doubles, merge_heads, randn, rounded, split_heads
 from torch import nn
 from torch.nn import functional as F
 
@@ -34,8 +34,8 @@ def adamw_case(case, values, decayed, gradients, rates, **constants):
 
 def drawn_adamw(seed, **constants):
     case = Case(seed)
-    values = {"W": torch.randn(3, 4), "b": torch.randn(5), "U": torch.randn(2, 6)}
-    gradients = {name: torch.randn(6, *tensor.shape) for name, tensor in values.items()}
+    values = {"W": randn(3, 4), "b": randn(5), "U": randn(2, 6)}
+    gradients = {name: randn(6, *tensor.shape) for name, tensor in values.items()}
     return adamw_case(case, values, ("W", "U"), gradients, RATES, **constants)
 
 
@@ -67,7 +67,7 @@ def clipping_case(case, max_norm, *gradients):
 
 def drawn_clipping(seed, max_norm):
     case = Case(seed)
-    return clipping_case(case, max_norm, torch.randn(3, 4), torch.randn(1, 5), 4 * torch.randn(2, 6))
+    return clipping_case(case, max_norm, randn(3, 4), randn(1, 5), 4 * randn(2, 6))
 
 
 def schedule_case(max_rate, min_rate, W, T):
@@ -115,10 +115,10 @@ class Attention(nn.Module):
     def __init__(self, c):
         super().__init__()
         self.c, E, D = c, c["E"], c["E"] // c["H"]
-        self.query_proj = nn.Linear(E, E, bias=c["gpt2"])
-        self.key_proj = nn.Linear(E, D * c["G"], bias=c["gpt2"])
-        self.value_proj = nn.Linear(E, D * c["G"], bias=c["gpt2"])
-        self.output_proj = nn.Linear(E, E, bias=c["gpt2"])
+        self.query_proj = Linear(E, E, bias=c["gpt2"])
+        self.key_proj = Linear(E, D * c["G"], bias=c["gpt2"])
+        self.value_proj = Linear(E, D * c["G"], bias=c["gpt2"])
+        self.output_proj = Linear(E, E, bias=c["gpt2"])
 
     def forward(self, X):
         c, L = self.c, X.shape[1]
@@ -137,9 +137,9 @@ class FeedForward(nn.Module):
         super().__init__()
         self.gpt2, E, hidden = c["gpt2"], c["E"], c["F"]
         if not self.gpt2:
-            self.gate_proj = nn.Linear(E, hidden, bias=False)
-        self.up_proj = nn.Linear(E, hidden, bias=self.gpt2)
-        self.down_proj = nn.Linear(hidden, E, bias=self.gpt2)
+            self.gate_proj = Linear(E, hidden, bias=False)
+        self.up_proj = Linear(E, hidden, bias=self.gpt2)
+        self.down_proj = Linear(hidden, E, bias=self.gpt2)
 
     def forward(self, x):
         if self.gpt2:
@@ -168,17 +168,18 @@ class LanguageModel(nn.Module):
     def __init__(self, **c):
         super().__init__()
         self.c = c
-        self.token_embedding = nn.Embedding(c["V"], c["E"])
-        self.position_embedding = nn.Embedding(c["P"], c["E"]) if c["gpt2"] else None
+        self.token_embedding = Embedding(c["V"], c["E"])
+        self.position_embedding = Embedding(c["P"], c["E"]) if c["gpt2"] else None
         self.blocks = nn.ModuleList(Block(c) for _ in range(c["N"]))
         self.final_norm = norm(c)
         if not c["tied"]:
-            self.head = nn.Linear(c["E"], c["V"], bias=False)
+            self.head = Linear(c["E"], c["V"], bias=False)
         for parameter in self.parameters():
             if parameter.dim() == 1:  # neither ones nor zeros
                 nn.init.normal_(parameter, 0.5, 0.3)
             else:
                 nn.init.normal_(parameter, 0, 0.4)
+        rounded(self)
 
     def forward(self, ids):
         """(B, L) -> (B, L, V)"""

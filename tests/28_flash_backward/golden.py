@@ -5,12 +5,7 @@ by autograd over whole rows.
 import math
 
 import torch
-from golden_helpers import INF, Case, doubles, safe_softmax
-
-
-def floats(spread, *shape):
-    """Float32 numbers, widened."""
-    return (spread * torch.randn(shape, dtype=torch.float32)).double()
+from golden_helpers import INF, Case, doubles, float32_randn, safe_softmax
 
 
 def as_float(tensor):
@@ -62,7 +57,12 @@ def tile_case(case, Q, K, V, d_output, seen_keys, first, last):
 
 def random_tile(seen_keys, first, last):
     case = Case(280)
-    Q, K, V, d_output = floats(1.2, 4, 3), floats(1.2, 9, 3), floats(1, 9, 2), floats(1, 4, 2)
+    Q, K, V, d_output = (
+        float32_randn(1.2, 4, 3),
+        float32_randn(1.2, 9, 3),
+        float32_randn(1, 9, 2),
+        float32_randn(1, 4, 2),
+    )
     return tile_case(case, Q, K, V, d_output, seen_keys, first, last)
 
 
@@ -88,7 +88,12 @@ def flash_case(case, Q, K, V, d_output, blocks, causal=False, key_lengths=None):
 def random_case(seed, sizes, blocks, causal=False, key_lengths=None):
     B, H, G, L, S, D, Dv = sizes
     case = Case(seed)
-    Q, K, V, d_output = floats(1.2, B, H, L, D), floats(1.2, B, G, S, D), floats(1, B, G, S, Dv), floats(1, B, H, L, Dv)
+    Q, K, V, d_output = (
+        float32_randn(1.2, B, H, L, D),
+        float32_randn(1.2, B, G, S, D),
+        float32_randn(1, B, G, S, Dv),
+        float32_randn(1, B, H, L, Dv),
+    )
     return flash_case(case, Q, K, V, d_output, blocks, causal, key_lengths)
 
 
@@ -96,7 +101,12 @@ def far_case(seed, score):
     """Q K^T / sqrt(D) near this score for every other query; the rest have ordinary scores."""
     B, H, L, S, D, Dv = 2, 2, 5, 7, 4, 3
     case = Case(seed)
-    Q, K, V, d_output = floats(1, B, H, L, D), floats(1, B, H, S, D), floats(1, B, H, S, Dv), floats(1, B, H, L, Dv)
+    Q, K, V, d_output = (
+        float32_randn(1, B, H, L, D),
+        float32_randn(1, B, H, S, D),
+        float32_randn(1, B, H, S, Dv),
+        float32_randn(1, B, H, L, Dv),
+    )
     Q[..., 0] = 16.0
     Q[..., 1::2, 0] = 0.0
     K[..., 0] = score / 8
@@ -128,7 +138,7 @@ BY_HAND = (
 def cases():
     causal_by_hand = flash_case(Case(), *(x[None, None] for x in BY_HAND), (2, 2), causal=True)
     torch.manual_seed(281)
-    dots = (floats(1, 3, 4, 2), floats(1, 3, 6, 2), floats(1, 3, 6, 5), floats(1, 3, 4, 5))
+    dots = (float32_randn(1, 3, 4, 2), float32_randn(1, 3, 6, 2), float32_randn(1, 3, 6, 5), float32_randn(1, 3, 4, 5))
     return {
         "dots": dots_case(Case(281), *dots),
         "tile_0_by_hand": tile_case(Case(), *BY_HAND, [3, 4], 0, 2),

@@ -1,7 +1,7 @@
 """Lesson 29: what the six files must give, each computed in one piece, without a cache, chunks, blocks or tiles."""
 
 import torch
-from golden_helpers import Case, attention, causal_mask, doubles, qkv_case
+from golden_helpers import Case, attention, causal_mask, doubles, qkv_case, randn
 
 
 def half_split(X):
@@ -41,7 +41,7 @@ def step_case(case, lengths, keys, values, q, k, v):
 def random_step(seed, lengths, H, D, capacity):
     """One row after the next token of each sentence holds what another batch left there; the others are zeros."""
     case, B = Case(seed), len(lengths)
-    stored, new = torch.randn(2, B, H, capacity, D), 2 * torch.randn(3, B, H, 1, D)
+    stored, new = randn(2, B, H, capacity, D), 2 * randn(3, B, H, 1, D)
     for b, length in enumerate(lengths):
         stored[:, b, :, length + 2 :] = 0
     return step_case(case, lengths, *stored, *new)
@@ -68,7 +68,6 @@ def column(*numbers):
 
 
 def cases():
-    randn = torch.randn
     same = doubles([[[2, 0], [2, 0], [2, 0]]])
     heads = (
         doubles([[[[1]], [[2]], [[1]], [[2]]]]),

@@ -34,11 +34,17 @@ GoldenCase::Arrays read_arrays(const nlohmann::json& json) {
   return arrays;
 }
 
-/// The cases of a golden file. A program has one lesson, so it is read once.
-const nlohmann::json& read_cases(const std::string& file) {
-  static std::map<std::string, nlohmann::json> read;
+/// The cases of a golden file, by their names. A program has one lesson, so it is read once: that takes as long as some
+/// twenty checks.
+const std::map<std::string, GoldenCase>& read_cases(const std::string& file) {
+  static std::map<std::string, std::map<std::string, GoldenCase>> read;
   if (const auto found = read.find(file); found != read.end()) return found->second;
-  return read[file] = lesson::read_json(file).at("cases");
+  auto& cases = read[file];
+  const nlohmann::json golden = lesson::read_json(file);
+  for (const auto& [name, one] : golden.at("cases").items()) {
+    cases.emplace(name, GoldenCase(name, read_arrays(one.at("arrays"))));
+  }
+  return cases;
 }
 
 /// Row-major (batches..., rows, cols) -> cube (rows x cols x batches).
@@ -108,8 +114,9 @@ const std::vector<lesson::Mistake>& current_mistakes() {
 GoldenCase load_golden(const std::string& case_name) {
   const std::string file = current_lesson().golden_file();
   const auto& cases = read_cases(file);
-  if (!cases.contains(case_name)) throw std::out_of_range(file + " has no case " + case_name);
-  return {case_name, read_arrays(cases.at(case_name).at("arrays"))};
+  const auto found = cases.find(case_name);
+  if (found == cases.end()) throw std::out_of_range(file + " has no case " + case_name);
+  return found->second;
 }
 
 }  // namespace attn::judge

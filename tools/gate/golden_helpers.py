@@ -11,12 +11,46 @@ from torch.nn import functional as F
 
 torch.set_default_dtype(torch.float64)
 INF = math.inf
+DECIMALS = 3
 
 
 def numbers(tensor):
     """Row-major, with text for what JSON lacks."""
     special = {INF: "inf", -INF: "-inf"}
     return ["nan" if math.isnan(x) else special.get(x, x) for x in tensor.reshape(-1).tolist()]
+
+
+def rounded(module):
+    """Rounds what a module draws for its parameters, in the way of randn()."""
+    for parameter in module.parameters():
+        parameter.data = parameter.data.round(decimals=DECIMALS)
+    return module
+
+
+def randn(*shape):
+    """Few decimals, so that the file is short and its outputs belong to exactly the inputs that it holds."""
+    return torch.randn(*shape).round(decimals=DECIMALS)
+
+
+def float32_randn(spread, *shape):
+    """Numbers that float32 holds exactly, widened: multiples of 1/128."""
+    return (spread * torch.randn(shape, dtype=torch.float32)).double().mul(128).round().div(128)
+
+
+class Linear(nn.Linear):
+    """With weights that are rounded as randn() is."""
+
+    def reset_parameters(self):
+        super().reset_parameters()
+        rounded(self)
+
+
+class Embedding(nn.Embedding):
+    """With weights that are rounded as randn() is."""
+
+    def reset_parameters(self):
+        super().reset_parameters()
+        rounded(self)
 
 
 class Case:
@@ -118,7 +152,7 @@ def attention(Q, K, V, mask=None, keep=None, p=0.0):
 
 
 def three_projections(dim, bias=False):
-    return nn.ModuleDict({name: nn.Linear(dim, dim, bias=bias) for name in ("query_proj", "key_proj", "value_proj")})
+    return nn.ModuleDict({name: Linear(dim, dim, bias=bias) for name in ("query_proj", "key_proj", "value_proj")})
 
 
 def self_attention_case(case, X, projections):
@@ -137,7 +171,7 @@ def self_attention_by_hand():
 
 def random_attention(N, L, S, D, Dv, spread=1.5):
     """Q (N, L, D), K (N, S, D), V (N, S, Dv)"""
-    return spread * torch.randn(N, L, D), spread * torch.randn(N, S, D), torch.randn(N, S, Dv)
+    return spread * randn(N, L, D), spread * randn(N, S, D), randn(N, S, Dv)
 
 
 def qkv_case(case, Q, K, V, mask=None):
@@ -173,10 +207,10 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.H, self.G = H, H if G is None else G
         D = E // H if D is None else D
-        self.query_proj = nn.Linear(E, H * D)
-        self.key_proj = nn.Linear(E, D * self.G)
-        self.value_proj = nn.Linear(E, D * self.G)
-        self.output_proj = nn.Linear(H * D, E)
+        self.query_proj = Linear(E, H * D)
+        self.key_proj = Linear(E, D * self.G)
+        self.value_proj = Linear(E, D * self.G)
+        self.output_proj = Linear(H * D, E)
 
     def heads(self, query, key, value):
         """(B, H, L, D), (B, G, S, D), (B, G, S, D)"""
