@@ -61,14 +61,17 @@ struct Snippet {
   }
 };
 
+/// A sentence is about all snippets before it, back to the sentence before.
 std::vector<Snippet> read_snippets() {
   std::vector<Snippet> snippets;
+  std::size_t first = 0;
   for (const auto& row : lines_of(lesson::read_file(fs::path(ATTN_ROOT) / "tools/tests/coach/snippets.txt"))) {
     if (row.rfind("== ", 0) == 0) {
+      if (!snippets.empty() && !snippets.back().sentences.empty()) first = snippets.size();
       snippets.push_back({row.substr(3), {}, {}});
     } else if (row.rfind("-- ", 0) == 0) {
-      snippets.back().sentences.push_back(row.substr(3));
-    } else if (!snippets.empty()) {
+      for (auto i = first; i < snippets.size(); ++i) snippets[i].sentences.push_back(row.substr(3));
+    } else {
       snippets.back().code.push_back(row);
     }
   }
