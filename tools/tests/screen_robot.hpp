@@ -45,9 +45,9 @@ class ScreenRobot {
     int rows = 30;
     int columns = 100;
     /// On top of a clean environment: our PATH, HOME, TMPDIR and TZ; TERM=xterm-256color, LANG=C.UTF-8.
-    std::map<std::string, std::string> environment;
+    std::map<std::string, std::string> environment = {};
     /// Where the program starts; empty: the current folder.
-    std::filesystem::path directory;
+    std::filesystem::path directory = {};
   };
 
   /// Starts the program (looked up in PATH) with its arguments. When it cannot be run it ends with exit code 127, and
