@@ -1,13 +1,20 @@
 #include "trainer.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
 
 #include "attn/shape.hpp"
 #include "threads.hpp"
-#include "trainer_parts.hpp"
-#include "units.hpp"
+#include "trainer/activations.hpp"
+#include "trainer/backward.hpp"
+#include "trainer/forward.hpp"
+#include "trainer/gradients.hpp"
+#include "trainer/model.hpp"
+#include "trainer/optimizer.hpp"
+#include "trainer/pass.hpp"
+#include "trainer/workers.hpp"
 
 namespace attn::fast {
 
@@ -50,6 +57,16 @@ size_t counted(const Batch& batch) {
   return count;
 }
 
+/// Lesson 27's learning_rate_at: the trainer links no solution.
+double rate_at(arma::uword step, const LearningRateSchedule& schedule) {
+  const arma::uword W = schedule.warmup_steps, T = schedule.total_steps;
+  require_at_most("warmup_steps", W, "total_steps", T);
+  if (step < W) return schedule.max_rate * static_cast<double>(step + 1) / static_cast<double>(W);
+  if (step >= T) return schedule.min_rate;
+  const double progress = static_cast<double>(step - W) / static_cast<double>(T - W);
+  return schedule.min_rate + (schedule.max_rate - schedule.min_rate) * (1 + std::cos(arma::datum::pi * progress)) / 2;
+}
+
 std::vector<double*> columns_of(const std::vector<ParameterView>& views) {
   std::vector<double*> columns;
   for (const ParameterView& view : views) columns.push_back(view.values);
@@ -58,121 +75,128 @@ std::vector<double*> columns_of(const std::vector<ParameterView>& views) {
 
 }  // namespace
 
-Trainer::Parts::Parts(const LanguageModelConfig& given, size_t threads, const Kernels& of_machine)
-    : config(checked(given)),
-      kernels(of_machine),
-      R(kernels.rows),
-      V(config.vocab_size),
-      E(config.attention.embed_dim),
-      H(config.attention.num_heads),
-      G(config.attention.num_kv_heads),
-      D(config.attention.head_dim),
-      F(config.hidden_dim),
-      gated(config.architecture != Architecture::gpt2),
-      W((H + 2 * G) * D),
-      U(gated ? 2 * F : F),
-      row_E(stride_of(E)),
-      row_C(stride_of(H * D)),
-      row_F(stride_of(F)),
-      row_U(stride_of(U)),
-      row_W(stride_of(W)),
-      row_V(stride_of(divided_up(V, R) * R)),
-      parameters(config, R),
-      layers(config.num_layers),
-      streams(config.num_layers + 1),
-      owns(threads),
-      team(threads) {}
+/// What a trainer owns, and runs with it.
+struct Trainer::Parts {
+  Parts(const LanguageModelConfig& config, size_t threads, const Kernels& kernels)
+      : workers(threads),
+        model(config, kernels),
+        gradients(model.parameters),
+        optimizer(model.parameters),
+        activations(config.num_layers) {}
 
-void Trainer::Parts::check(const Batch& of_step) const {
-  require_shape("ids", of_step.ids, {{"L"}, {"B"}});
-  require_shape("targets", of_step.targets, {{"L", of_step.ids.n_rows}, {"B", of_step.ids.n_cols}});
-  require_at_most("ids, its largest,", of_step.ids.max(), "V - 1", V - 1);
-  for (const arma::uword target : of_step.targets) {
+  void check(const Batch& batch) const;
+  double run(const std::vector<Batch>& batches, bool with_backward);
+  void run(const Pass& pass);
+
+  Workers workers;
+  TrainerModel model;
+  TrainerGradients gradients;
+  TrainerOptimizer optimizer;
+  Activations activations;
+  LayerGradients layer_gradients;
+};
+
+void Trainer::Parts::check(const Batch& batch) const {
+  const size_t V = model.sizes.V, positions = model.parameters.positions.rows;
+  require_shape("ids", batch.ids, {{"L"}, {"B"}});
+  require_shape("targets", batch.targets, {{"L", batch.ids.n_rows}, {"B", batch.ids.n_cols}});
+  require_at_most("ids, its largest,", batch.ids.max(), "V - 1", V - 1);
+  for (const arma::uword target : batch.targets) {
     refuse(target != ignored_target && target >= V,
            "targets holds " + std::to_string(target) + ", expected numbers below V = " + std::to_string(V));
   }
-  const size_t rows = parameters.positions.rows;
-  refuse(rows != 0 && of_step.ids.n_rows > rows, "position is " + std::to_string(of_step.ids.n_rows - 1) +
-                                                     ", expected below " + std::to_string(rows) +
-                                                     ", the rows of position_embedding");
+  refuse(positions != 0 && batch.ids.n_rows > positions, "position is " + std::to_string(batch.ids.n_rows - 1) +
+                                                             ", expected below " + std::to_string(positions) +
+                                                             ", the rows of position_embedding");
 }
 
-/// A thread's share is its share of the first kind, then of the second, and so on.
-void Trainer::Parts::share_out(size_t thread, const Tasks& tasks) {
-  size_t count = 0;
-  for (const Tasks::Kind& kind : tasks.kinds) count += kind.count;
-  team.share_out(thread, count, [&](size_t i) {
-    for (size_t owner = 0;; ++owner) {
-      for (const Tasks::Kind& kind : tasks.kinds) {
-        const size_t first = team.first_of(owner, kind.count), own = team.first_of(owner + 1, kind.count) - first;
-        if (i < own) return kind.task(owns[thread], first + i);
-        i -= own;
-      }
-    }
-  });
-}
-
-double Trainer::Parts::run(const std::vector<Batch>& batches, bool backward_too) {
+double Trainer::Parts::run(const std::vector<Batch>& batches, bool with_backward) {
   refuse(batches.empty(), "batches is empty, expected at least one");
   size_t count = 0;
-  for (const Batch& each : batches) {
-    check(each);
-    count += counted(each);
+  for (const Batch& batch : batches) {
+    check(batch);
+    count += counted(batch);
   }
-  share = 1 / static_cast<float>(std::max<size_t>(count, 1));
-  with_backward = backward_too;
+  count = std::max<size_t>(count, 1);
   double sum = 0;
-  first_pass = true;
-  turn_weights();
-  for (const Batch& each : batches) {
-    batch = &each;
-    const size_t sequences = each.ids.n_cols, rows = each.ids.n_rows;
-    if (gated && L != rows) find_angles(rows);
-    L = rows;
-    const size_t passes = std::min(sequences, divided_up(sequences * L, tokens_per_pass(E)));
-    for (size_t pass = 0; pass < passes; ++pass) {
-      first_sequence = sequences * pass / passes;
-      B = sequences * (pass + 1) / passes - first_sequence;
-      prepare();
-      team.run([&](size_t thread) {
-        forward(thread);
-        if (with_backward) backward(thread);
-      });
-      for (const double loss : losses) sum += loss;
-      first_pass = false;
+  bool adds = false;
+  model.transposed.update(workers, model.kernels, model.parameters, model.sizes.R, with_backward);
+  for (const Batch& batch : batches) {
+    const size_t sequences = batch.ids.n_cols;
+    if (model.sizes.gated) model.angles.prepare(batch.ids.n_rows);
+    const size_t passes = std::min(sequences, divided_up(batch.ids.n_elem, tokens_per_pass(model.sizes.E)));
+    for (size_t i = 0; i < passes; ++i) {
+      const size_t first = sequences * i / passes;
+      Pass pass(batch, first, sequences * (i + 1) / passes - first);
+      pass.share = 1 / static_cast<float>(count);
+      pass.adds = adds;
+      pass.with_backward = with_backward;
+      run(pass);
+      for (const double loss : activations.losses) sum += loss;
+      adds = true;
     }
   }
-  if (with_backward) add_halves();
-  return sum / static_cast<double>(std::max<size_t>(count, 1));
+  if (with_backward) gradients.add_halves(workers, model);
+  return sum / static_cast<double>(count);
+}
+
+void Trainer::Parts::run(const Pass& pass) {
+  activations.prepare(model.sizes, pass);
+  workers.prepare(model.sizes, pass);
+  if (pass.with_backward) layer_gradients.prepare(model.sizes, pass);
+  const ForwardPass forward(model, pass, activations, layer_gradients);
+  const BackwardPass backward(model, pass, activations, layer_gradients, gradients);
+  workers.run([&](size_t thread) {
+    forward.run(workers, thread);
+    if (pass.with_backward) backward.run(workers, thread);
+  });
 }
 
 Trainer::Trainer(const LanguageModelConfig& config, const std::vector<ParameterView>& parameters, unsigned threads,
                  const Kernels& kernels)
-    : parts_(std::make_unique<Parts>(config, threads == 0 ? static_cast<size_t>(max_threads()) : threads, kernels)) {
-  parts_->parameters.require_own("parameters", parameters);
+    : parts_(std::make_unique<Parts>(checked(config), threads == 0 ? static_cast<size_t>(max_threads()) : threads,
+                                     kernels)) {
+  TrainerParameters& own = parts_->model.parameters;
+  own.require_own("parameters", parameters);
   std::vector<const double*> columns;
   for (const ParameterView& view : parameters) columns.push_back(view.values);
-  parts_->parameters.read(columns, parts_->parameters.values);
+  own.read(columns, own.values);
 }
 
 Trainer::~Trainer() = default;
 Trainer::Trainer(Trainer&&) noexcept = default;
 Trainer& Trainer::operator=(Trainer&&) noexcept = default;
 
+StepReport Trainer::step(const std::vector<Batch>& batches, const TrainingConfig& config) {
+  const double learning_rate = rate_at(parts_->optimizer.steps(), config.schedule);
+  if (!(config.max_norm > 0)) {
+    throw std::invalid_argument("max_norm is " + std::to_string(config.max_norm) + ", expected a number above 0");
+  }
+  const double loss = parts_->run(batches, true), norm = parts_->gradients.norm(parts_->workers, parts_->model);
+  parts_->optimizer.update(parts_->workers, parts_->model, parts_->gradients, norm, learning_rate, config);
+  return {loss, norm, learning_rate};
+}
+
 double Trainer::loss(const Batch& batch) { return parts_->run({batch}, false); }
 
 double Trainer::gradients(const std::vector<Batch>& batches, const std::vector<ParameterView>& gradients) {
-  parts_->parameters.require_own("gradients", gradients);
+  const TrainerParameters& own = parts_->model.parameters;
+  own.require_own("gradients", gradients);
   const double loss = parts_->run(batches, true);
-  parts_->parameters.write(parts_->parameters.gradients, columns_of(gradients));
+  own.write(parts_->gradients.numbers(), columns_of(gradients));
   return loss;
 }
 
 void Trainer::copy_to(const std::vector<ParameterView>& parameters) const {
-  parts_->parameters.require_own("parameters", parameters);
-  parts_->parameters.write(parts_->parameters.values, columns_of(parameters));
+  const TrainerParameters& own = parts_->model.parameters;
+  own.require_own("parameters", parameters);
+  own.write(own.values, columns_of(parameters));
 }
 
-arma::uword Trainer::steps() const { return parts_->steps; }
+AdamWState Trainer::state() const { return parts_->optimizer.state(parts_->model.parameters); }
+
+void Trainer::restore(const AdamWState& state) { parts_->optimizer.restore(parts_->model.parameters, state); }
+
+arma::uword Trainer::steps() const { return parts_->optimizer.steps(); }
 
 }  // namespace attn::fast

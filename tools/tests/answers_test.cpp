@@ -11,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -28,7 +29,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
-using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 using ::testing::Throws;
@@ -66,30 +66,19 @@ std::vector<std::string> names(const fs::path& root) {
 
 // ------------------------------------------------------------------------------------------------------ stubs
 
-TEST(Stub, IsKeptInTheTests) {
-  const CourseFolder course;
-  EXPECT_EQ(course.lesson().stub_of(one), course.root() / "tests/01_lesson/stub/one.cpp");
-}
-
-TEST(Edited, IsFalseForStubs) { EXPECT_FALSE(edited(CourseFolder().lesson())); }
-
-TEST(Edited, IsTrueForAChangedStub) {
-  const CourseFolder course;
-  course.write(two, course.stub + "\n");
-  EXPECT_TRUE(edited(course.lesson()));
-}
-
-TEST(Edited, IsTrueForAFileThatTheLearnerAdded) {
-  const CourseFolder course;
-  course.write("lessons/01_lesson/mine.cpp", "");
-  EXPECT_TRUE(edited(course.lesson()));
-}
-
-TEST(Edited, SeesAFileThatIsGone) {
-  const CourseFolder course;
-  fs::remove(course.root() / one);
-  EXPECT_THAT(missing_files(course.lesson()), ElementsAre(one));
-  EXPECT_TRUE(edited(course.lesson()));
+TEST(Edited, IsTrueForWhateverTheLearnerChanged) {
+  using Change = std::function<void(const CourseFolder&)>;
+  const std::vector<std::pair<std::string, Change>> edits = {
+      {"a changed stub", [](const CourseFolder& course) { course.write(two, course.stub + "\n"); }},
+      {"a new file", [](const CourseFolder& course) { course.write("lessons/01_lesson/mine.cpp", ""); }},
+      {"a file that is gone", [](const CourseFolder& course) { fs::remove(course.root() / one); }},
+  };
+  for (const auto& [what, edit] : edits) {
+    const CourseFolder course;
+    EXPECT_FALSE(edited(course.lesson())) << what;
+    edit(course);
+    EXPECT_TRUE(edited(course.lesson())) << what;
+  }
 }
 
 TEST(Edited, SeesNothingInAnEditorsLock) {
@@ -98,34 +87,22 @@ TEST(Edited, SeesNothingInAnEditorsLock) {
   EXPECT_FALSE(edited(course.lesson()));
 }
 
-TEST(Fingerprint, ChangesWithTheLearnersFiles) {
+TEST(MissingFiles, AreThoseThatAreGone) {
   const CourseFolder course;
-  const std::string before = fingerprint(course.lesson());
-  EXPECT_THAT(before, MatchesRegex("[0-9a-f]{16}"));
-  course.write(one, "a");
-  course.write(two, "b");
-  const std::string written = fingerprint(course.lesson());
-  EXPECT_NE(written, before);
-  course.write(one, "b");
-  course.write(two, "a");
-  EXPECT_NE(fingerprint(course.lesson()), written) << "what stands where counts";
-  course.write(one, "a");
-  course.write(two, "b");
-  EXPECT_EQ(fingerprint(course.lesson()), written);
+  fs::remove(course.root() / one);
+  EXPECT_THAT(missing_files(course.lesson()), ElementsAre(one));
 }
 
-TEST(Fingerprint, IgnoresTheChapter) {
-  const CourseFolder course;
-  const std::string before = fingerprint(course.lesson());
-  course.write("lessons/01_lesson/README.md", "# 01 · Improved\n");
-  EXPECT_EQ(fingerprint(course.lesson()), before);
-}
-
-TEST(Fingerprint, IsTheSameInEveryBuild) {
+TEST(Fingerprint, IsOfTheLearnersFilesAlone) {
   const CourseFolder course;
   course.write(one, "a");
   course.write(two, "b");
   EXPECT_EQ(fingerprint(course.lesson()), "a1803fe2ba83649b");  // FNV-1a, computed with Python
+  course.write("lessons/01_lesson/README.md", "# 01 · Improved\n");
+  EXPECT_EQ(fingerprint(course.lesson()), "a1803fe2ba83649b");
+  course.write(one, "b");
+  course.write(two, "a");
+  EXPECT_NE(fingerprint(course.lesson()), "a1803fe2ba83649b") << "what is in which file counts";
 }
 
 // ----------------------------------------------------------------------------------------------------- copies
@@ -151,16 +128,12 @@ TEST(KeepCopy, KeepsTheFilesInTheirTree) {
 
 TEST(KeepCopy, LeavesOutWhatIsNotThere) {
   const CourseFolder course;
-  const std::string name = keep_copy(course.root(), {"lessons/01_lesson/gone.cpp", one}, "reset", "01");
-  ASSERT_THAT(backups(course.root()), SizeIs(1));
-  EXPECT_THAT(backups(course.root())[0].files, ElementsAre(one));
-}
-
-TEST(KeepCopy, MakesNothingOfNothing) {
-  const CourseFolder course;
   EXPECT_EQ(keep_copy(course.root(), {"lessons/01_lesson/gone.cpp"}, "reset", "01"), "");
   EXPECT_EQ(keep_copy(course.root(), {}, "reset", "01"), "");
-  EXPECT_THAT(backups(course.root()), IsEmpty());
+  EXPECT_THAT(backups(course.root()), IsEmpty()) << "nothing is made of nothing";
+  keep_copy(course.root(), {"lessons/01_lesson/gone.cpp", one}, "reset", "01");
+  ASSERT_THAT(backups(course.root()), SizeIs(1));
+  EXPECT_THAT(backups(course.root())[0].files, ElementsAre(one));
 }
 
 TEST(KeepCopy, GivesEveryCopyANameAndKnowsTheNewest) {
@@ -220,32 +193,22 @@ TEST(Backups, AreOnlyWhatIsWhole) {
 TEST(Reset, PutsTheStubsBackAndKeepsACopy) {
   const CourseFolder course;
   course.write(one, "my answer");
+  course.write("lessons/01_lesson/mine.cpp", "my own");
   const std::string name = reset(course.lesson());
   EXPECT_THAT(name, MatchesRegex("[0-9-]{10}_[0-9-]{8}_reset_01"));
-  EXPECT_FALSE(edited(course.lesson()));
+  EXPECT_EQ(course.read(one), course.stub);
   EXPECT_EQ(course.kept(name, one), "my answer");
   EXPECT_THAT(backups(course.root())[0].files, ElementsAre(one)) << "what was a stub already needs no copy";
+  EXPECT_EQ(course.read("lessons/01_lesson/mine.cpp"), "my own") << "what the learner added stays";
 }
 
-TEST(Reset, DoesNothingToStubs) {
+TEST(Reset, MakesNoCopyOfStubsAndBringsAMissingOneBack) {
   const CourseFolder course;
   EXPECT_EQ(reset(course.lesson()), "");
-  EXPECT_FALSE(fs::exists(course.root() / ".learn"));
-}
-
-TEST(Reset, BringsAMissingStubBack) {
-  const CourseFolder course;
   fs::remove(course.root() / one);
   EXPECT_EQ(reset(course.lesson()), "");
   EXPECT_EQ(course.read(one), course.stub);
-}
-
-TEST(Reset, LeavesAloneWhatTheLearnerAdded) {
-  const CourseFolder course;
-  course.write(one, "my answer");
-  course.write("lessons/01_lesson/mine.cpp", "my own");
-  reset(course.lesson());
-  EXPECT_EQ(course.read("lessons/01_lesson/mine.cpp"), "my own");
+  EXPECT_FALSE(fs::exists(course.root() / ".learn"));
 }
 
 TEST(Reset, ReplacesNothingWhenNoCopyCanBeMade) {
@@ -349,20 +312,11 @@ TEST(Restore, WritesNothingThroughAFolderThatLeadsOutside) {
 
 // ------------------------------------------------------------------------------------------------- whole files
 
-TEST(ReplaceFile, KeepsThePermissions) {
+TEST(ReplaceFile, KeepsThePermissionsAndTheOwner) {
   const Scratch scratch;
   const fs::path file = scratch.path() / "file";
   put(file, "old");
   fs::permissions(file, fs::perms(0751));
-  replace_file(file, "new");
-  EXPECT_EQ(read_file(file), "new");
-  EXPECT_EQ(fs::status(file).permissions(), fs::perms(0751));
-}
-
-TEST(ReplaceFile, KeepsTheOwner) {
-  const Scratch scratch;
-  const fs::path file = scratch.path() / "file";
-  put(file, "old");
   const bool given_away = chown(file.c_str(), 1234, 2345) == 0;  // only root may do that
   SCOPED_TRACE(given_away ? "of another user" : "our own");
   struct stat before {};
@@ -370,6 +324,8 @@ TEST(ReplaceFile, KeepsTheOwner) {
   ASSERT_EQ(stat(file.c_str(), &before), 0);
   replace_file(file, "new");
   ASSERT_EQ(stat(file.c_str(), &after), 0);
+  EXPECT_EQ(read_file(file), "new");
+  EXPECT_EQ(after.st_mode & 07777, mode_t(0751));
   EXPECT_EQ(after.st_uid, before.st_uid);
   EXPECT_EQ(after.st_gid, before.st_gid);
 }

@@ -141,13 +141,10 @@ TEST(AttentionMapText, ShowsExactlyZeroAndNextToNothing) {
   EXPECT_EQ(colours_of(attention_map_text({{0, 1}, {0, 1}}, {"a", "b"}, in_colour)).size(), 2U + 9U);
 }
 
-TEST(AttentionMapText, SaysThatARowOfZerosAttendsToNobody) {
+TEST(AttentionMapText, SaysThatARowOfZerosAttendsToNoToken) {
   const std::string text = attention_map_text({{0, 0}, {0.5, 0.5}}, {"this", "is"}, in_ascii);
   EXPECT_EQ(count(text, "attends to no token"), 1U);
   EXPECT_LT(text.find("attends to no token"), text.find("\nis "));
-}
-
-TEST(AttentionMapText, SaysThatASentenceIsEmpty) {
   EXPECT_THAT(attention_map_text(arma::mat(), {}, in_ascii), HasSubstr("empty sentence"));
 }
 
@@ -166,23 +163,18 @@ TEST(AttentionMapText, FitsIntoTheTerminal) {
   }
 }
 
-TEST(AttentionMapText, ShortensWordsThatAreTooWideForTheirColumns) {
-  const auto lines = lines_of(without_colour(attention_map_text(evenly(10), Tokens(10, "avery"), style_of(60, false))));
-  EXPECT_THAT(lines[0], HasSubstr(" aver aver "));
-  EXPECT_THAT(lines[10], HasSubstr("avery "));
-}
-
-TEST(AttentionMapText, WritesWordsDownwardsWhereOnlyColoursFit) {
-  const auto lines = lines_of(attention_map_text(evenly(20), many(20), in_ascii));
-  EXPECT_THAT(lines[0], AllOf(HasSubstr("w w w"), Not(HasSubstr("wo"))));
-  EXPECT_THAT(lines[5], HasSubstr("0 1 2 3 4 5 6 7 8 9 0 1"));
+TEST(AttentionMapText, ShortensWordsThenWritesThemDownwardsThenNumbersTheColumns) {
+  const auto short_words =
+      lines_of(without_colour(attention_map_text(evenly(10), Tokens(10, "avery"), style_of(60, false))));
+  EXPECT_THAT(short_words[0], HasSubstr(" aver aver "));
+  EXPECT_THAT(short_words[10], HasSubstr("avery "));
+  const auto downwards = lines_of(attention_map_text(evenly(20), many(20), in_ascii));
+  EXPECT_THAT(downwards[0], AllOf(HasSubstr("w w w"), Not(HasSubstr("wo"))));
+  EXPECT_THAT(downwards[5], HasSubstr("0 1 2 3 4 5 6 7 8 9 0 1"));
   EXPECT_THAT(lines_of(attention_map_text(evenly(20), Tokens(20, "我"), in_shades))[0], HasSubstr("我我我"));
-}
-
-TEST(AttentionMapText, NumbersTheColumnsAsALastResort) {
-  const std::string text = attention_map_text(evenly(36), Tokens(36, "喜欢"), in_shades);
-  EXPECT_THAT(lines_of(text)[0], HasSubstr("12345678901234"));
-  EXPECT_THAT(text, HasSubstr("last digit"));
+  const std::string numbered = attention_map_text(evenly(36), Tokens(36, "喜欢"), in_shades);
+  EXPECT_THAT(lines_of(numbered)[0], HasSubstr("12345678901234"));
+  EXPECT_THAT(numbered, HasSubstr("last digit"));
 }
 
 TEST(AttentionMapText, SaysWhatItLeavesOut) {
@@ -207,18 +199,6 @@ TEST(AttentionMapText, ShowsNaN) {
 TEST(AttentionMapText, LetsNoControlCharacterThrough) {
   const std::string text = attention_map_text(evenly(2), {"a\x1b[2J", "\xE5\x96"}, in_ascii);
   EXPECT_THAT(text, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\xE5")), HasSubstr("a?[2J"), HasSubstr("??")));
-}
-
-TEST(AttentionMapText, RejectsSizesThatDoNotFit) {
-  const auto expects = [](const arma::mat& weights, const Tokens& tokens, const std::string& words) {
-    EXPECT_THAT([&] { attention_map_text(weights, tokens, in_ascii); },
-                ThrowsMessage<std::invalid_argument>(AllOf(HasSubstr("weights is "), HasSubstr(words))));
-  };
-  expects(arma::mat(2, 3), {"a", "b"}, "2 x 3, expected 2 x 2");
-  expects(arma::mat(3, 2), {"a", "b"}, "3 x 2, expected 2 x 2");
-  expects(arma::mat(3, 3), {"a", "b"}, "3 x 3, expected 2 x 2");
-  expects(arma::mat(3, 3), {}, "3 x 3, expected 0 x 0");
-  expects(arma::mat(), {"a"}, "0 x 0, expected 1 x 1");
 }
 
 std::string svg_of(const arma::cube& weights, const Tokens& tokens) {
@@ -267,11 +247,14 @@ TEST(AttentionMapSvg, HasAPanelForEachHead) {
   expect_well_formed(svg);
 }
 
-TEST(AttentionMapSvg, TellsItInWords) {
+TEST(AttentionMapSvg, ShowsItInWordsWithAColourKeyAndTheOrigin) {
   const std::string svg = svg_of(two_heads(), {"this", "is"});
   EXPECT_THAT(svg, AllOf(HasSubstr("<title id=\"title\">Attention: this is</title>"), HasSubstr("<desc id=\"desc\">"),
                          HasSubstr("role=\"img\""), HasSubstr("this attends most to is (75 percent)"),
                          HasSubstr("is attends to no token")));
+  EXPECT_THAT(svg_of(two_heads() / 4, {"this", "is"}),
+              AllOf(HasSubstr(">this is</text>"), HasSubstr(">25 %</text>"),
+                    HasSubstr(">The weights are random numbers.</text>"), HasSubstr("class=\"cell s9\"")));
 }
 
 /// The number in an attribute, where `part` occurs for the n-th time.
@@ -279,12 +262,6 @@ int number_after(const std::string& svg, const std::string& part, std::size_t n 
   std::size_t at = svg.find(part);
   for (std::size_t i = 0; i < n && at != std::string::npos; ++i) at = svg.find(part, at + 1);
   return at == std::string::npos ? -1 : std::stoi(svg.substr(at + part.size()));
-}
-
-TEST(AttentionMapSvg, ShowsTheSentenceAColourKeyAndTheOrigin) {
-  const std::string svg = svg_of(two_heads() / 4, {"this", "is"});
-  EXPECT_THAT(svg, AllOf(HasSubstr(">this is</text>"), HasSubstr(">25 %</text>"),
-                         HasSubstr(">The weights are random numbers.</text>"), HasSubstr("class=\"cell s9\"")));
 }
 
 TEST(AttentionMapSvg, HasColoursForDarkPages) {
@@ -299,19 +276,14 @@ TEST(AttentionMapSvg, HasColoursForDarkPages) {
 }
 
 TEST(AttentionMapSvg, HasPanelsInRowsThatFitOnAPage) {
-  arma::cube weights(4, 4, 8);
-  weights.fill(0.25);
-  const std::string svg = svg_of(weights, many(4));
+  const std::string svg = svg_of(arma::cube(4, 4, 8, arma::fill::value(0.25)), many(4));
   EXPECT_EQ(number_after(svg, "class=\"panel\" transform=\"translate(", 0), 16);
   EXPECT_GT(number_after(svg, "class=\"panel\" transform=\"translate(", 1), 16);
   EXPECT_EQ(count(svg, "class=\"panel\" transform=\"translate(16 "), 2U);  // nine panels, five in a row
   EXPECT_LE(number_after(svg, " width=\""), 1232);
-}
-
-TEST(AttentionMapSvg, HasNoEmptySpaceAroundPanels) {
-  const std::string svg = svg_of(arma::cube(2, 2, 1, arma::fill::ones), {"a", "b"});
-  EXPECT_LE(number_after(svg, "<rect class=\"cell s9\" x=\""), 16);
-  EXPECT_LE(number_after(svg, "<rect class=\"cell s9\" x=\"16\" y=\""), 48);
+  const std::string small = svg_of(arma::cube(2, 2, 1, arma::fill::ones), {"a", "b"});
+  EXPECT_LE(number_after(small, "<rect class=\"cell s9\" x=\""), 16) << "no empty space around panels";
+  EXPECT_LE(number_after(small, "<rect class=\"cell s9\" x=\"16\" y=\""), 48);
 }
 
 TEST(AttentionMapSvg, KeepsChineseUprightAndSlantsLongWords) {
@@ -324,15 +296,11 @@ TEST(AttentionMapSvg, KeepsChineseUprightAndSlantsLongWords) {
   expect_well_formed(latin);
 }
 
-TEST(AttentionMapSvg, EscapesWhatXmlReserves) {
+TEST(AttentionMapSvg, EscapesWhatXmlReservesAndReplacesWhatIsNoCharacter) {
   const std::string svg = svg_of(two_heads(), {"<a&b>", "\"it's\""});
   EXPECT_THAT(svg, AllOf(HasSubstr("&lt;a&amp;b&gt;"), HasSubstr("&quot;it&apos;s&quot;"), Not(HasSubstr("<a&b>"))));
   expect_well_formed(svg);
-}
-
-TEST(AttentionMapSvg, KeepsCharactersAndReplacesWhatIsNone) {
-  const std::string svg = svg_of(two_heads(), {"喜😀", "x\xFFy\x01"});
-  EXPECT_THAT(svg,
+  EXPECT_THAT(svg_of(two_heads(), {"喜😀", "x\xFFy\x01"}),
               AllOf(HasSubstr("喜😀"), HasSubstr("x\uFFFDy\uFFFD"), Not(HasSubstr("\xFF")), Not(HasSubstr("\x01"))));
 }
 
@@ -351,15 +319,32 @@ TEST(AttentionMapSvg, SaysWhatItLeavesOut) {
   EXPECT_EQ(count(svg, "<rect class=\"cell "), 3U * 64 * 64);
 }
 
-TEST(AttentionMapSvg, RejectsSizesThatDoNotFit) {
-  const auto expects = [](const arma::cube& weights, const Tokens& tokens, const std::string& words) {
-    EXPECT_THAT([&] { svg_of(weights, tokens); },
-                ThrowsMessage<std::invalid_argument>(AllOf(HasSubstr("weights is "), HasSubstr(words))));
+TEST(AttentionMap, RejectsSizesThatDoNotFit) {
+  const struct {
+    arma::mat weights;
+    Tokens tokens;
+    std::string words;
+  } of_text[] = {{arma::mat(2, 3), {"a", "b"}, "2 x 3, expected 2 x 2"},
+                 {arma::mat(3, 2), {"a", "b"}, "3 x 2, expected 2 x 2"},
+                 {arma::mat(3, 3), {}, "3 x 3, expected 0 x 0"},
+                 {arma::mat(), {"a"}, "0 x 0, expected 1 x 1"}};
+  const auto rejected = [](const std::string& words) {
+    return ThrowsMessage<std::invalid_argument>(HasSubstr("weights is " + words));
   };
-  expects(arma::cube(2, 3, 4), {"a", "b"}, "2 x 3 x 4, expected 2 x 2 x H");
-  expects(arma::cube(3, 2, 4), {"a", "b"}, "3 x 2 x 4, expected 2 x 2 x H");
-  expects(arma::cube(2, 2, 0), {"a", "b"}, "2 x 2 x 0, expected 2 x 2 x H");
-  expects(arma::cube(2, 2, 4), {}, "2 x 2 x 4, expected 0 x 0 x H");
+  for (const auto& one : of_text) {
+    EXPECT_THAT([&] { attention_map_text(one.weights, one.tokens, in_ascii); }, rejected(one.words));
+  }
+  const struct {
+    arma::cube weights;
+    Tokens tokens;
+    std::string words;
+  } of_svg[] = {{arma::cube(2, 3, 4), {"a", "b"}, "2 x 3 x 4, expected 2 x 2 x H"},
+                {arma::cube(3, 2, 4), {"a", "b"}, "3 x 2 x 4, expected 2 x 2 x H"},
+                {arma::cube(2, 2, 0), {"a", "b"}, "2 x 2 x 0, expected 2 x 2 x H"},
+                {arma::cube(2, 2, 4), {}, "2 x 2 x 4, expected 0 x 0 x H"}};
+  for (const auto& one : of_svg) {
+    EXPECT_THAT([&] { svg_of(one.weights, one.tokens); }, rejected(one.words));
+  }
 }
 
 }  // namespace

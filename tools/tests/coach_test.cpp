@@ -61,14 +61,17 @@ struct Snippet {
   }
 };
 
+/// A sentence is about all snippets before it, back to the sentence before.
 std::vector<Snippet> read_snippets() {
   std::vector<Snippet> snippets;
+  std::size_t first = 0;
   for (const auto& row : lines_of(lesson::read_file(fs::path(ATTN_ROOT) / "tools/tests/coach/snippets.txt"))) {
     if (row.rfind("== ", 0) == 0) {
+      if (!snippets.empty() && !snippets.back().sentences.empty()) first = snippets.size();
       snippets.push_back({row.substr(3), {}, {}});
     } else if (row.rfind("-- ", 0) == 0) {
-      snippets.back().sentences.push_back(row.substr(3));
-    } else if (!snippets.empty()) {
+      for (auto i = first; i < snippets.size(); ++i) snippets[i].sentences.push_back(row.substr(3));
+    } else {
       snippets.back().code.push_back(row);
     }
   }
@@ -241,8 +244,8 @@ TEST(ErrorsExplained, ShowClangsLinesAsGccs) {
               HasSubstr("\n    7 |     return len(x);\n      |            ^\n  note    C++ has no len()"));
 }
 
-TEST(ErrorsExplained, ShowTheLearnersLineForGccsErrorInALibrary) {
-  const std::string output =
+TEST(ErrorsExplained, ShowTheLearnersLineForAnErrorInALibrary) {
+  const std::string of_gcc =
       "In file included from /usr/include/armadillo:653,\n"
       "                 from lessons/01_x/x.cpp:2:\n"
       "/usr/include/bones.hpp: In instantiation of 'void g(T) [with T = int]':\n"
@@ -251,15 +254,7 @@ TEST(ErrorsExplained, ShowTheLearnersLineForGccsErrorInALibrary) {
       "/usr/include/bones.hpp:20:8: error: no type named 'result' in 'struct T'\n"
       "   20 |   typename T::result r;\n"
       "      |        ^~~~~~\n";
-  const auto line = [](const std::string&, int number) { return number == 12 ? "    h(3);" : ""; };
-  EXPECT_EQ(errors_explained(output, {folder, line}),
-            "lessons/01_x/x.cpp:12:5: error: no type named 'result' in 'T'\n"
-            "   12 |     h(3);\n"
-            "      |     ^\n");
-}
-
-TEST(ErrorsExplained, ShowTheLearnersLineForClangsErrorInALibrary) {
-  const std::string output =
+  const std::string of_clang =
       "In file included from lessons/01_x/x.cpp:2:\n"
       "/usr/include/bones.hpp:20:8: error: no type named 'result' in 'T'\n"
       "  typename T::result r;\n"
@@ -271,10 +266,12 @@ TEST(ErrorsExplained, ShowTheLearnersLineForClangsErrorInALibrary) {
       "    h(3);\n"
       "    ^\n";
   const auto line = [](const std::string&, int number) { return number == 12 ? "    h(3);" : ""; };
-  EXPECT_EQ(errors_explained(output, {folder, line}),
-            "lessons/01_x/x.cpp:12:5: error: no type named 'result' in 'T'\n"
-            "   12 |     h(3);\n"
-            "      |     ^\n");
+  for (const auto& output : {of_gcc, of_clang}) {
+    EXPECT_EQ(errors_explained(output, {folder, line}),
+              "lessons/01_x/x.cpp:12:5: error: no type named 'result' in 'T'\n"
+              "   12 |     h(3);\n"
+              "      |     ^\n");
+  }
 }
 
 TEST(ErrorsExplained, FoldWhatALibrarySaysAboutALineThatHasAnError) {

@@ -201,6 +201,8 @@ double error_of(const arma::mat& wanted, const arma::fmat& actual) {
   return difference.has_nan() ? arma::datum::inf : arma::abs(difference).max() / arma::abs(wanted).max();
 }
 
+auto rejected(const std::string& why) { return ThrowsMessage<std::invalid_argument>(HasSubstr(why)); }
+
 /// One rounding of float is 6e-8, and some hundreds of them meet.
 const double tolerance = 1e-5;
 
@@ -257,57 +259,40 @@ TEST(Decoder, GivesTheSameWithAnyNumberOfThreads) {
   }
 }
 
-TEST(Decoder, TakesALongPromptInSeveralPieces) {
-  LanguageModel model(small_llama);
-  const Stored stored = tensors_of(model, Number::float32);
-  const arma::uvec ids = some_ids(tokens_per_prefill + 21, small_llama.vocab_size);
-  Decoder decoder(small_llama, stored.tensors, ids.n_elem, 2);
+/// That a prompt has the logits of lesson 22.
+void expect_prompt(const LanguageModelConfig& config, uword count, const std::string& prefix = "") {
+  LanguageModel model(config);
+  const Stored stored = tensors_of(model, Number::float32, prefix);
+  const arma::uvec ids = some_ids(count, config.vocab_size);
+  Decoder decoder(config, stored.tensors, count, 2);
   EXPECT_LT(error_of(wanted_of(model, ids), decoder.extend(ids, Logits::all)), tolerance);
 }
+
+TEST(Decoder, TakesALongPromptInSeveralPieces) { expect_prompt(small_llama, tokens_per_prefill + 21); }
+
+TEST(Decoder, FindsGpt2WithAPrefix) { expect_prompt(small_gpt2, 20, "transformer."); }
 
 TEST(Decoder, TurnsAtTheGivenSpeeds) {
   LanguageModelConfig config = small_llama;
   config.attention.rope_speeds = {0.7, 0.03};
-  LanguageModel model(config);
-  const Stored stored = tensors_of(model, Number::float32);
-  const arma::uvec ids = some_ids(40, config.vocab_size);
-  Decoder decoder(config, stored.tensors, 40, 2);
-  EXPECT_LT(error_of(wanted_of(model, ids), decoder.extend(ids, Logits::all)), tolerance);
+  expect_prompt(config, 40);
 }
 
-TEST(Decoder, FindsGpt2WithAPrefix) {
-  LanguageModel model(small_gpt2);
-  const Stored stored = tensors_of(model, Number::float32, "transformer.");
-  const arma::uvec ids = some_ids(20, small_gpt2.vocab_size);
-  Decoder decoder(small_gpt2, stored.tensors, 40, 2);
-  EXPECT_LT(error_of(wanted_of(model, ids), decoder.extend(ids, Logits::all)), tolerance);
-}
-
-TEST(Decoder, ForgetsAllTokens) {
-  for (const LanguageModelConfig& config : {small_llama, small_gpt2}) {
-    LanguageModel model(config);
-    const Stored stored = tensors_of(model, Number::float32);
-    Decoder decoder(config, stored.tensors, 60, 2);
-    decoder.extend(some_ids(60, config.vocab_size));
-    decoder.reset();
-    EXPECT_EQ(decoder.length(), 0U);
-    const arma::uvec ids = some_ids(3, config.vocab_size);
-    EXPECT_LT(error_of(wanted_of(model, ids), decoder.extend(ids, Logits::all)), tolerance);
-  }
-}
-
-TEST(Decoder, ForgetsTheNewestTokens) {
+TEST(Decoder, ForgetsTheNewestTokensOrAll) {
   for (const LanguageModelConfig& config : {small_llama, small_gpt2}) {
     LanguageModel model(config);
     const Stored stored = tensors_of(model, Number::float32);
     Decoder decoder(config, stored.tensors, 60, 2);
     const arma::uvec ids = some_ids(43, config.vocab_size);
+    const arma::mat wanted = wanted_of(model, ids);
     decoder.extend(ids.head(40));
     decoder.extend(some_ids(20, config.vocab_size));
     decoder.reset(40);
-    EXPECT_LT(error_of(wanted_of(model, ids).rows(40, 42), decoder.extend(ids.tail(3), Logits::all)), tolerance);
-    EXPECT_THAT([&] { decoder.reset(44); },
-                ThrowsMessage<std::invalid_argument>(HasSubstr("length is 44, expected at most length() = 43")));
+    EXPECT_LT(error_of(wanted.rows(40, 42), decoder.extend(ids.tail(3), Logits::all)), tolerance);
+    EXPECT_THAT([&] { decoder.reset(44); }, rejected("length is 44, expected at most length() = 43"));
+    decoder.reset();
+    EXPECT_EQ(decoder.length(), 0U);
+    EXPECT_LT(error_of(wanted.rows(0, 2), decoder.extend(ids.head(3), Logits::all)), tolerance);
   }
 }
 
@@ -426,7 +411,6 @@ TEST(Decoder, RejectsWhatDoesNotFit) {
   const auto decoder_of = [&](const LanguageModelConfig& config, std::size_t capacity, std::size_t threads) {
     Decoder(config, stored.tensors, capacity, threads);
   };
-  const auto rejected = [](const std::string& why) { return ThrowsMessage<std::invalid_argument>(HasSubstr(why)); };
   EXPECT_THAT([&] { decoder_of(small_llama, 0, 1); }, rejected("capacity is 0"));
   EXPECT_THAT([&] { decoder_of(small_llama, 1, 0); }, rejected("threads is 0"));
   EXPECT_THAT([&] { decoder_of(small_gpt2, 101, 1); },
@@ -436,15 +420,13 @@ TEST(Decoder, RejectsWhatDoesNotFit) {
   config.hidden_dim = 23;
   EXPECT_THAT([&] { decoder_of(config, 1, 1); },
               rejected("model.layers.0.mlp.gate_proj.weight is 22 x 12, expected 23 x 12"));
-  config = small_llama;
-  config.attention.window = 5;
-  EXPECT_THAT([&] { decoder_of(config, 1, 1); }, rejected("window"));
-  config = small_llama;
-  config.attention.soft_cap = 5;
-  EXPECT_THAT([&] { decoder_of(config, 1, 1); }, rejected("soft_cap"));
-  config = small_llama;
-  config.attention.pairing = RopePairing::interleaved;
-  EXPECT_THAT([&] { decoder_of(config, 1, 1); }, rejected("pairing"));
+  LanguageModelConfig window = small_llama, soft_cap = small_llama, pairing = small_llama;
+  window.attention.window = 5;
+  EXPECT_THAT([&] { decoder_of(window, 1, 1); }, rejected("window"));
+  soft_cap.attention.soft_cap = 5;
+  EXPECT_THAT([&] { decoder_of(soft_cap, 1, 1); }, rejected("soft_cap"));
+  pairing.attention.pairing = RopePairing::interleaved;
+  EXPECT_THAT([&] { decoder_of(pairing, 1, 1); }, rejected("pairing"));
 }
 
 TEST(Decoder, KeepsItsTokensAfterARejectedCall) {
@@ -453,17 +435,10 @@ TEST(Decoder, KeepsItsTokensAfterARejectedCall) {
   Decoder decoder(small_llama, stored.tensors, 20, 2);
   const arma::uvec ids = some_ids(20, small_llama.vocab_size);
   decoder.extend(ids.head(18));
-  EXPECT_THAT([&] { decoder.extend({}); }, ThrowsMessage<std::invalid_argument>(HasSubstr("ids")));
-  EXPECT_THAT(
-      [&] {
-        decoder.extend({1, 37});
-      },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("ids, its largest, is 37, expected at most V - 1 = 36")));
-  EXPECT_THAT(
-      [&] {
-        decoder.extend({1, 2, 3});
-      },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("capacity is 20, expected at least 21")));
+  const arma::uvec too_large = {1, 37};
+  EXPECT_THAT([&] { decoder.extend({}); }, rejected("ids"));
+  EXPECT_THAT([&] { decoder.extend(too_large); }, rejected("ids, its largest, is 37, expected at most V - 1 = 36"));
+  EXPECT_THAT([&] { decoder.extend(ids.head(3)); }, rejected("capacity is 20, expected at least 21"));
   EXPECT_EQ(decoder.length(), 18U);
   EXPECT_LT(error_of(wanted_of(model, ids).rows(18, 19), decoder.extend(ids.tail(2), Logits::all)), tolerance);
 }
@@ -471,8 +446,10 @@ TEST(Decoder, KeepsItsTokensAfterARejectedCall) {
 TEST(Team, SharesOutTasks) {
   for (const std::size_t threads : {1U, 2U, 5U}) {
     Team team(threads);
+    ASSERT_EQ(team.size(), threads);
     std::vector<int> first(100), second(3), sums(threads);
     for (int call = 0; call < 50; ++call) {
+      if (call % 8 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));  // they fall asleep
       team.run([&](std::size_t t) {
         team.share_out(t, first.size(), [&](std::size_t i) { ++first[i]; });
         for (const int number : first) sums[t] += number;
@@ -500,23 +477,6 @@ TEST(Team, HelpsAThreadWhoseTaskTakesLong) {
       }
     });
   });
-}
-
-TEST(Team, WorksInAllThreadsAndMeets) {
-  for (const std::size_t threads : {1U, 2U, 5U}) {
-    Team team(threads);
-    ASSERT_EQ(team.size(), threads);
-    for (int call = 0; call < 20; ++call) {
-      std::vector<int> before(threads), sums(threads);
-      team.run([&](std::size_t t) {
-        before[t] = 1;
-        team.wait_for_all();
-        for (const int number : before) sums[t] += number;
-      });
-      for (const int sum : sums) EXPECT_EQ(sum, int(threads));
-      if (call % 8 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));  // they fall asleep
-    }
-  }
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include <fstream>
 #include <functional>
 #include <optional>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -22,6 +21,7 @@
 
 #include "course_copy.hpp"
 #include "lesson/lesson.hpp"
+#include "lesson/text.hpp"
 #include "screen_robot.hpp"
 
 namespace attn::tests {
@@ -52,26 +52,12 @@ bool is_ascii(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-std::vector<std::string> rows_of(const std::string& screen) {
-  std::vector<std::string> rows;
-  std::istringstream in(screen);
-  for (std::string row; std::getline(in, row);) rows.push_back(row);
-  return rows;
-}
-
 /// The row of the screen that holds a text; empty when none does.
 std::string row_with(ScreenRobot& terminal, const std::string& text) {
-  for (const auto& row : rows_of(terminal.screen())) {
+  for (const auto& row : lines_of(terminal.screen())) {
     if (row.find(text) != std::string::npos) return row;
   }
   return "";
-}
-
-ScreenRobot::Options size(int rows, int columns) {
-  ScreenRobot::Options options;
-  options.rows = rows;
-  options.columns = columns;
-  return options;
 }
 
 std::string replaced(std::string text, const std::string& what, const std::string& with) {
@@ -80,13 +66,13 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text.replace(at, what.size(), with);
 }
 
-/// The processes that work in a folder or below it.
-std::vector<pid_t> processes_in(const fs::path& folder) {
+/// The processes whose link in /proc, "cwd" or "exe", begins with a path: those that work in a folder, or run a program.
+std::vector<pid_t> processes_with(const std::string& link, const fs::path& path) {
   std::vector<pid_t> found;
   for (const auto& entry : fs::directory_iterator("/proc")) {
     std::error_code gone;
-    const std::string works_in = fs::read_symlink(entry.path() / "cwd", gone).string();
-    if (!gone && works_in.rfind(folder.string(), 0) == 0) found.push_back(std::stoi(entry.path().filename()));
+    const std::string target = fs::read_symlink(entry.path() / link, gone).string();
+    if (!gone && target.rfind(path.string(), 0) == 0) found.push_back(std::stoi(entry.path().filename()));
   }
   return found;
 }
@@ -98,15 +84,8 @@ std::string typed(const std::vector<std::string>& command) {
   return line + "\r";
 }
 
-/// The processes of a program.
-std::vector<pid_t> processes_of(const fs::path& program) {
-  std::vector<pid_t> found;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    std::error_code gone;
-    if (fs::read_symlink(entry.path() / "exe", gone) == program) found.push_back(std::stoi(entry.path().filename()));
-  }
-  return found;
-}
+/// An interactive shell, to stop the tool and bring it back.
+ScreenRobot shell() { return ScreenRobot({"bash", "--norc", "--noprofile", "-i"}, {30, 100, {{"PS1", "prompt> "}}}); }
 
 template <typename Condition>
 bool comes_true(Condition condition, double seconds = patience) {
@@ -161,7 +140,7 @@ class Evening : public ::testing::Test {
   }
 
   /// The processes that build and check: they work in the copy's folder, and the tool does not.
-  std::vector<pid_t> working() const { return processes_in(copy); }
+  std::vector<pid_t> working() const { return processes_with("cwd", copy); }
 
   std::string none_passed() const { return " 0 of " + std::to_string(total) + " checks"; }
   std::string all_passed() const { return " " + std::to_string(total) + " of " + std::to_string(total) + " checks"; }
@@ -232,7 +211,7 @@ void read_all_hints(ScreenRobot& terminal) {
 }
 
 TEST_F(Evening, NamesAMistakeGivesHintsAndWaitsAfterThePass) {
-  ScreenRobot terminal(tool(), size(70, 110));  // all hints fit
+  ScreenRobot terminal(tool(), {70, 110});  // all hints fit
   ASSERT_SHOWS(terminal, none_passed());
 
   save(mistaken("unscaled"));
@@ -269,7 +248,7 @@ TEST_F(Evening, NamesAMistakeGivesHintsAndWaitsAfterThePass) {
 }
 
 TEST_F(Evening, GoesThroughTheListWithArrowsAndEnter) {
-  ScreenRobot terminal(tool(), size(20, 60));  // too small for all lessons
+  ScreenRobot terminal(tool(), {20, 60});  // too small for all lessons
   ASSERT_SHOWS(terminal, none_passed());
   terminal.type("l");
   EXPECT_SHOWS(terminal, "> now  01 self_attention_v1");
@@ -293,7 +272,7 @@ TEST_F(Evening, GoesThroughTheListWithArrowsAndEnter) {
 
 TEST_F(Evening, ResetsAfterAskingAndLosesNothing) {
   save("// mine\n" + right);
-  ScreenRobot terminal(tool(), size(30, 120));
+  ScreenRobot terminal(tool(), {30, 120});
   ASSERT_SHOWS(terminal, heading);
   terminal.type("r");
   EXPECT_SHOWS(terminal, "Put the stubs of 01 self_attention_v1 back?");
@@ -363,25 +342,21 @@ double seconds_to_notice(ScreenRobot& terminal, const std::function<void()>& sav
 }
 
 TEST_F(Evening, NoticesEverySaveWithinAThirdOfASecond) {
-  const fs::path elsewhere = copy / "build" / "elsewhere.cpp";
+  int saves = 0;
+  const auto next_text = [&] { return stub + "// save " + std::to_string(++saves) + "\n"; };
   {
     ScreenRobot terminal(tool());
     ASSERT_SHOWS(terminal, none_passed());
-    int saves = 0;
-    const auto next_text = [&] { return stub + "// save " + std::to_string(++saves) + "\n"; };
     EXPECT_LE(seconds_to_notice(terminal, [&] { save(next_text()); }), 0.3) << "in place\n" << terminal;
     EXPECT_LE(seconds_to_notice(terminal, [&] { save_by_renaming(next_text()); }), 0.3) << "renamed\n" << terminal;
   }
+  const fs::path elsewhere = copy / "build" / "elsewhere.cpp";
   fs::copy_file(answer, elsewhere, fs::copy_options::overwrite_existing);
   fs::remove(answer);
   fs::create_symlink(elsewhere, answer);
   ScreenRobot terminal(tool());
   ASSERT_SHOWS(terminal, none_passed());
-  int saves = 0;
-  EXPECT_LE(seconds_to_notice(terminal, [&] { std::ofstream(elsewhere) << stub << "// link " << ++saves << "\n"; }),
-            0.3)
-      << "through a link\n"
-      << terminal;
+  EXPECT_LE(seconds_to_notice(terminal, [&] { save_as(elsewhere, next_text()); }), 0.3) << "a link\n" << terminal;
   EXPECT_TRUE(fs::is_symlink(answer));
   fs::remove(answer);
 }
@@ -464,7 +439,7 @@ TEST_F(Evening, ShowsTheFirstErrorAndLetsOneScrollToTheLast) {
 TEST_F(Evening, IsNotGarbledByWhatALearnersProgramPrints) {
   const std::string naughty = R"("\x1b[2J\x1b[10;10Hhere\tand\rthere" << std::string(300, '@') << " end\n")";
   save(beginning_with("  std::cout << " + naughty + ";\n  throw 42;"));
-  ScreenRobot terminal(tool(), size(40, 100));
+  ScreenRobot terminal(tool(), {40, 100});
   ASSERT_SHOWS(terminal, "?[2J?[10;10Hhere");
   EXPECT_SHOWS(terminal, " end");
   EXPECT_THAT(terminal.screen(), AllOf(StartsWith(heading), EndsWith(all_keys)));
@@ -479,7 +454,7 @@ TEST_F(Evening, IsAsIfStartedAnewAfterEveryChangeOfSize) {
   ScreenRobot terminal(tool());
   ASSERT_SHOWS(terminal, none_passed());
   for (const auto& [rows, columns] : {std::pair{20, 60}, {50, 200}, {10, 40}, {30, 100}}) {
-    ScreenRobot fresh(tool(), size(rows, columns));
+    ScreenRobot fresh(tool(), {rows, columns});
     terminal.resize(rows, columns);
     const auto same = [&] { return terminal.screen() == fresh.screen(); };
     EXPECT_TRUE(comes_true(same)) << terminal << fresh;
@@ -548,9 +523,7 @@ TEST_F(Evening, CallsTheEditorWithTheLessonsFiles) {
   const fs::path editor = notes / "editor.sh";
   std::ofstream(editor) << "stty -a >'" << notes.string() << "/modes'\necho \"editing: $*\"\nread -r line\n"
                         << "echo \"// $line\" >>\"$2\"\n";
-  ScreenRobot::Options options;
-  options.environment["EDITOR"] = "sh " + editor.string() + " --wait";
-  ScreenRobot terminal(noting_modes(notes), options);
+  ScreenRobot terminal(noting_modes(notes), {30, 100, {{"EDITOR", "sh " + editor.string() + " --wait"}}});
   ASSERT_SHOWS(terminal, none_passed());
   const std::string before = terminal.screen();
   terminal.type("e");
@@ -566,9 +539,7 @@ TEST_F(Evening, CallsTheEditorWithTheLessonsFiles) {
 }
 
 TEST_F(Evening, ShowsTheChapterInAPagerThatSurvivesCtrlC) {
-  ScreenRobot::Options options;
-  options.environment["PAGER"] = "less";
-  ScreenRobot terminal(tool(), options);
+  ScreenRobot terminal(tool(), {30, 100, {{"PAGER", "less"}}});
   ASSERT_SHOWS(terminal, none_passed());
   terminal.type("o");
   ASSERT_SHOWS(terminal, "The cat sat down");
@@ -584,9 +555,7 @@ TEST_F(Evening, ShowsTheChapterInAPagerThatSurvivesCtrlC) {
 }
 
 TEST_F(Evening, TakesAWordForNoKeys) {
-  ScreenRobot::Options options;
-  options.environment["EDITOR"] = "echo edited with";
-  ScreenRobot terminal(tool(), options);
+  ScreenRobot terminal(tool(), {30, 100, {{"EDITOR", "echo edited with"}}});
   ASSERT_SHOWS(terminal, none_passed());
   terminal.type("./learn\r");
   for (const std::string letter : {".", "/", "l", "e", "a", "r", "n"}) {
@@ -606,47 +575,22 @@ TEST_F(Evening, TakesAUsualEditorAndSaysWhenThereIsNone) {
     fs::create_directories(programs);
     std::ofstream(programs / "editor") << "#!/bin/sh\necho \"editing: $*\"\nread -r line\n";
     fs::permissions(programs / "editor", fs::perms::owner_all);
-    ScreenRobot::Options usual;
-    usual.environment["PATH"] = programs.string() + ":" + std::getenv("PATH");
-    ScreenRobot terminal(tool(), usual);
+    ScreenRobot terminal(tool(), {30, 100, {{"PATH", programs.string() + ":" + std::getenv("PATH")}}});
     ASSERT_SHOWS(terminal, none_passed());
     terminal.type("e");
     EXPECT_SHOWS(terminal, "editing: " + answer_file);
     terminal.type("\r");
     ASSERT_SHOWS(terminal, none_passed());
   }
-  ScreenRobot::Options options;
-  options.environment["EDITOR"] = "no-such-editor";
-  ScreenRobot terminal(tool(), options);
+  ScreenRobot terminal(tool(), {30, 100, {{"EDITOR", "no-such-editor"}}});
   ASSERT_SHOWS(terminal, none_passed());
   terminal.type("e");
   EXPECT_SHOWS(terminal, "The editor in $EDITOR could not be started.");
 }
 
-TEST_F(Evening, StopsAtCtrlZAndGoesOnInTheForeground) {
-  ScreenRobot::Options options;
-  options.environment["PS1"] = "prompt> ";
-  ScreenRobot terminal({"bash", "--norc", "--noprofile", "-i"}, options);
-  ASSERT_SHOWS(terminal, "prompt>");
-  terminal.type(typed(tool()));
-  ASSERT_SHOWS(terminal, none_passed());
-  terminal.type("\x1a");
-  ASSERT_SHOWS(terminal, "Stopped");
-  terminal.type("stty -a | grep -o '.icanon'; echo $((6 * 7))\r");
-  EXPECT_SHOWS(terminal, " icanon");
-  EXPECT_SHOWS(terminal, "42");
-  terminal.type("fg\r");
-  EXPECT_TRUE(comes_true([&] { return terminal.screen().rfind(heading, 0) == 0; })) << terminal;
-  EXPECT_SHOWS(terminal, all_keys);
-  terminal.type("q");
-  EXPECT_SHOWS(terminal, "./learn goes on with");
-}
-
 TEST_F(Evening, LeavesNothingRunningAtCtrlZAndChecksAnewAfterwards) {
   save(beginning_with("for (volatile bool on = true; on;) {}"));
-  ScreenRobot::Options options;
-  options.environment["PS1"] = "prompt> ";
-  ScreenRobot terminal({"bash", "--norc", "--noprofile", "-i"}, options);
+  ScreenRobot terminal = shell();
   ASSERT_SHOWS(terminal, "prompt>");
   for (const bool by_key : {true, false}) {
     terminal.type(by_key ? typed(tool()) : "fg\r");
@@ -654,7 +598,7 @@ TEST_F(Evening, LeavesNothingRunningAtCtrlZAndChecksAnewAfterwards) {
     if (by_key) {
       terminal.type("\x1a");
     } else {
-      for (const pid_t one : processes_of(tool().front())) kill(one, SIGTSTP);
+      for (const pid_t one : processes_with("exe", tool().front())) kill(one, SIGTSTP);
     }
     ASSERT_SHOWS(terminal, "Stopped");
     EXPECT_TRUE(comes_true([&] { return working().empty(); }, 3)) << "a check is still running";
@@ -663,17 +607,18 @@ TEST_F(Evening, LeavesNothingRunningAtCtrlZAndChecksAnewAfterwards) {
   }
   terminal.type("fg\r");
   ASSERT_SHOWS(terminal, "a loop that never ends?");
+  EXPECT_TRUE(comes_true([&] { return terminal.screen().rfind(heading, 0) == 0; })) << terminal;
   EXPECT_SHOWS(terminal, all_keys);
+  terminal.type("q");
+  EXPECT_SHOWS(terminal, "./learn goes on with");
 }
 
 TEST_F(Evening, LeavesNothingRunningAtCtrlZOfACommand) {
   save(beginning_with("for (volatile bool on = true; on;) {}"));
-  ScreenRobot::Options options;
-  options.environment["PS1"] = "prompt> ";
-  ScreenRobot terminal({"bash", "--norc", "--noprofile", "-i"}, options);
+  ScreenRobot terminal = shell();
   ASSERT_SHOWS(terminal, "prompt>");
   terminal.type(typed(tool({"check", "01"})));
-  ASSERT_TRUE(comes_true([&] { return !processes_of(copy / "build/dev/lesson_01").empty(); }));
+  ASSERT_TRUE(comes_true([&] { return !processes_with("exe", copy / "build/dev/lesson_01").empty(); }));
   terminal.type("\x1a");
   ASSERT_SHOWS(terminal, "Stopped");
   EXPECT_TRUE(comes_true([&] { return working().empty(); }, 3)) << "something is still running";
@@ -692,9 +637,7 @@ TEST_F(Evening, DoesNotStopAtCtrlZWhereNobodyCouldGoOn) {
 // ------------------------------------------------------------------------------------------------------------ styles
 
 TEST_F(Evening, IsPlainTextInWordsWhereThatIsWanted) {
-  ScreenRobot::Options dumb = size(60, 100);
-  dumb.environment["TERM"] = "dumb";
-  ScreenRobot::Options usual = size(60, 100);
+  const ScreenRobot::Options usual = {60, 100}, dumb = {60, 100, {{"TERM", "dumb"}}};
   for (const auto& [options, arguments, cross] :
        {std::tuple{usual, std::vector<std::string>{"--plain"}, "FAILED "}, {dumb, {}, "✗ "}}) {
     ScreenRobot terminal(tool(arguments), options);
@@ -718,9 +661,7 @@ TEST_F(Evening, IsPlainTextInWordsWhereThatIsWanted) {
 
 TEST_F(Evening, IsAScreenWithoutColoursWithNoColor) {
   save(mistaken("unscaled"));
-  ScreenRobot::Options options = size(60, 100);
-  options.environment["NO_COLOR"] = "1";
-  ScreenRobot terminal(tool(), options);
+  ScreenRobot terminal(tool(), {60, 100, {{"NO_COLOR", "1"}}});
   ASSERT_SHOWS(terminal, "likely  the scores are " + not_passed);
   EXPECT_SHOWS(terminal, "✗ 01 self_attention_v1");
   EXPECT_FALSE(terminal.colored()) << terminal;
@@ -730,9 +671,7 @@ TEST_F(Evening, IsAScreenWithoutColoursWithNoColor) {
 }
 
 TEST_F(Evening, IsAsciiInALocaleThatKnowsNothingElse) {
-  ScreenRobot::Options options = size(40, 100);
-  options.environment["LC_ALL"] = "C";
-  ScreenRobot terminal(tool(), options);
+  ScreenRobot terminal(tool(), {40, 100, {{"LC_ALL", "C"}}});
   ASSERT_SHOWS(terminal, none_passed());
   for (const std::string key : {"h", "h", "h", "l", "r", "\x1b"}) {
     terminal.type(key);
@@ -747,9 +686,9 @@ TEST_F(Evening, IsAsciiInALocaleThatKnowsNothingElse) {
 TEST_F(Evening, FitsNarrowAndWideTerminals) {
   save(mistaken("unscaled"));
   for (const int columns : {60, 80, 200}) {
-    ScreenRobot terminal(tool(), size(40, columns));
+    ScreenRobot terminal(tool(), {40, columns});
     ASSERT_SHOWS(terminal, "likely  the scores are " + not_passed);
-    const auto rows = rows_of(terminal.screen());
+    const auto rows = lines_of(terminal.screen());
     EXPECT_THAT(rows.front(), StartsWith(heading));
     EXPECT_THAT(rows.back(), EndsWith("q quit"));  // no break in between
     for (const std::string label : {"likely  ", "where   ", "hint    ", "read   ", "write  "}) {

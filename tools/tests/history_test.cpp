@@ -6,6 +6,8 @@
 
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "lesson/text.hpp"
 
@@ -35,70 +37,55 @@ Card due_on(const std::string& day) {
 
 // ------------------------------------------------------------------------------------------------ days in a row
 
-TEST(DaysInARow, AreNoneWithoutWork) { EXPECT_EQ(days_in_a_row({}, parse_day("2026-11-21")), 0); }
-
-TEST(DaysInARow, CountTodayAndTheDaysBefore) {
-  EXPECT_EQ(days_in_a_row({"2026-11-21"}, parse_day("2026-11-21")), 1);
-  EXPECT_EQ(days_in_a_row({"2026-11-19", "2026-11-20", "2026-11-21"}, parse_day("2026-11-21")), 3);
-}
-
-TEST(DaysInARow, GoOnWhileTodayIsNotOver) {
-  EXPECT_EQ(days_in_a_row({"2026-11-19", "2026-11-20"}, parse_day("2026-11-21")), 2);
-}
-
 TEST(DaysInARow, EndWithAWholeDayWithoutWork) {
-  EXPECT_EQ(days_in_a_row({"2026-11-18", "2026-11-19"}, parse_day("2026-11-21")), 0);
-  EXPECT_EQ(days_in_a_row({"2026-11-17", "2026-11-18", "2026-11-20", "2026-11-21"}, parse_day("2026-11-21")), 2);
-}
-
-TEST(DaysInARow, GoOnOverTheEndsOfMonthsAndYears) {
-  EXPECT_EQ(days_in_a_row({"2026-04-29", "2026-04-30", "2026-05-01"}, parse_day("2026-05-01")), 3);
-  EXPECT_EQ(days_in_a_row({"2025-12-31", "2026-01-01"}, parse_day("2026-01-01")), 2);
-  EXPECT_EQ(days_in_a_row({"2026-02-28", "2026-03-01"}, parse_day("2026-03-01")), 2);
-  EXPECT_EQ(days_in_a_row({"2028-02-28", "2028-03-01"}, parse_day("2028-03-01")), 1) << "2028 has a February 29";
-}
-
-TEST(DaysInARow, TakeNoNoticeOfDaysToCome) {  // a clock that was wrong once
-  EXPECT_EQ(days_in_a_row({"2026-11-20", "2026-11-21", "2026-11-22"}, parse_day("2026-11-21")), 2);
+  const struct {
+    std::set<std::string> days;
+    std::string today;
+    int in_a_row;
+  } cases[] = {
+      {{}, "2026-11-21", 0},
+      {{"2026-11-21"}, "2026-11-21", 1},
+      {{"2026-11-19", "2026-11-20", "2026-11-21"}, "2026-11-21", 3},
+      {{"2026-11-19", "2026-11-20"}, "2026-11-21", 2},  // today is not over
+      {{"2026-11-18", "2026-11-19"}, "2026-11-21", 0},
+      {{"2026-11-17", "2026-11-18", "2026-11-20", "2026-11-21"}, "2026-11-21", 2},
+      {{"2026-04-29", "2026-04-30", "2026-05-01"}, "2026-05-01", 3},
+      {{"2025-12-31", "2026-01-01"}, "2026-01-01", 2},
+      {{"2026-02-28", "2026-03-01"}, "2026-03-01", 2},
+      {{"2028-02-28", "2028-03-01"}, "2028-03-01", 1},                // 2028 has a February 29
+      {{"2026-11-20", "2026-11-21", "2026-11-22"}, "2026-11-21", 2},  // a clock that was wrong once
+  };
+  for (const auto& [days, today, in_a_row] : cases) {
+    EXPECT_EQ(days_in_a_row(days, parse_day(today)), in_a_row) << testing::PrintToString(days) << " on " << today;
+  }
 }
 
 // --------------------------------------------------------------------------------------------------- interviews
 
-TEST(InterviewsOf, KnowTheBestTimeOfThoseThatPassed) {
+State state_with(std::vector<InterviewRecord> interviews) {
   State state;
-  state.interviews = {interview("2026-11-18T09:00:00+0100", 14, true), interview("2026-11-19T09:00:00+0100", 9.5, true),
-                      interview("2026-11-20T09:00:00+0100", 3, false), interview("2026-11-21T09:00:00+0100", 12, true)};
-  const Tries tries = interviews_of(state, lesson);
-  EXPECT_EQ(tries.attempts, 4);
-  EXPECT_EQ(tries.passed, 3);
-  EXPECT_EQ(tries.best_minutes, 9.5);
-  EXPECT_EQ(tries.best_on, "2026-11-19");
+  state.interviews = std::move(interviews);
+  return state;
 }
 
-TEST(InterviewsOf, KeepTheFirstOfTwoThatTookAsLong) {
-  State state;
-  state.interviews = {interview("2026-11-18T09:00:00+0100", 10, true), interview("2026-11-19T09:00:00+0100", 10, true)};
-  EXPECT_EQ(interviews_of(state, lesson).best_on, "2026-11-18");
+TEST(InterviewsOf, KnowTheBestTimeOfThoseThatPassed) {
+  const Tries tries = interviews_of(
+      state_with({interview("2026-11-18T09:00:00+0100", 14, true), interview("2026-11-19T09:00:00+0100", 9.5, true),
+                  interview("2026-11-20T09:00:00+0100", 3, false), interview("2026-11-21T09:00:00+0100", 9.5, true),
+                  interview("2026-11-22T09:00:00+0100", 5, true, "01_self_attention_v1")}),
+      lesson);
+  EXPECT_EQ(tries.attempts, 4) << "those of one lesson";
+  EXPECT_EQ(tries.passed, 3);
+  EXPECT_EQ(tries.best_minutes, 9.5);
+  EXPECT_EQ(tries.best_on, "2026-11-19") << "the first of two that took as long";
 }
 
 TEST(InterviewsOf, KnowNoBestTimeBeforeOnePassed) {
-  State state;
-  state.interviews = {interview("2026-11-18T09:00:00+0100", 2, false)};
-  const Tries tries = interviews_of(state, lesson);
+  const Tries tries = interviews_of(state_with({interview("2026-11-18T09:00:00+0100", 2, false)}), lesson);
   EXPECT_EQ(tries.attempts, 1);
   EXPECT_EQ(tries.passed, 0);
   EXPECT_EQ(tries.best_minutes, 0);
   EXPECT_EQ(tries.best_on, "");
-}
-
-TEST(InterviewsOf, AreThoseOfOneLesson) {
-  State state;
-  state.interviews = {interview("2026-11-18T09:00:00+0100", 5, true, "01_self_attention_v1"),
-                      interview("2026-11-19T09:00:00+0100", 8, true)};
-  const Tries tries = interviews_of(state, lesson);
-  EXPECT_EQ(tries.attempts, 1);
-  EXPECT_EQ(tries.best_minutes, 8);
-  EXPECT_EQ(interviews_of(state, "02_fused_qkv").attempts, 0);
 }
 
 TEST(MinutesText, HasOnePlaceBehindThePoint) {
@@ -108,25 +95,18 @@ TEST(MinutesText, HasOnePlaceBehindThePoint) {
 
 // ------------------------------------------------------------------------------------------------------- grades
 
-TEST(GradeOf, IsFiveInTimeWithOneCheckAndFourWithMore) {
-  InterviewRecord passed = interview("", 15, true);
-  passed.checks = 1;
-  EXPECT_EQ(grade_of(passed, 1), 5) << "the last minute is in time";
-  passed.checks = 2;
-  EXPECT_EQ(grade_of(passed, 1), 4);
-}
-
-TEST(GradeOf, IsThreeWhenLate) {
-  InterviewRecord passed = interview("", 15.1, true);
-  passed.checks = 1;
-  EXPECT_EQ(grade_of(passed, 1), 3);
-}
-
-TEST(GradeOf, IsTwoOrOneForAnAttemptByWhetherHalfOfTheChecksPassed) {
-  const InterviewRecord attempt = interview("", 5, false);
-  EXPECT_EQ(grade_of(attempt, 0.5), 2);
-  EXPECT_EQ(grade_of(attempt, 0.49), 1);
-  EXPECT_EQ(grade_of(attempt, 0), 1);
+TEST(GradeOf, FollowsFromTimeChecksAndHowManyPassed) {
+  const auto grade = [](double minutes, int checks, bool passed, double share) {
+    InterviewRecord record = interview("", minutes, passed);
+    record.checks = checks;
+    return grade_of(record, share);
+  };
+  EXPECT_EQ(grade(15, 1, true, 1), 5) << "the last minute is in time";
+  EXPECT_EQ(grade(15, 2, true, 1), 4);
+  EXPECT_EQ(grade(15.1, 1, true, 1), 3) << "late";
+  EXPECT_EQ(grade(5, 1, false, 0.5), 2) << "half of the checks passed";
+  EXPECT_EQ(grade(5, 1, false, 0.49), 1);
+  EXPECT_EQ(grade(5, 1, false, 0), 1);
 }
 
 // ---------------------------------------------------------------------------------------------------------- due

@@ -6,13 +6,12 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "course_copy.hpp"
@@ -67,14 +66,6 @@ fs::path copy_with(const json& state) {
 
 json state_of(const fs::path& copy) { return read_json(copy / ".learn/state.json"); }
 
-ScreenRobot::Options sized(int rows, int columns, const std::map<std::string, std::string>& environment = {}) {
-  ScreenRobot::Options options;
-  options.rows = rows;
-  options.columns = columns;
-  options.environment = environment;
-  return options;
-}
-
 /// The text of a lesson's solution with one of its catalogued mistakes in it.
 std::string with_mistake(const fs::path& copy, const std::string& lesson, const std::string& id) {
   for (const auto& mistake : Lesson{copy, lesson}.mistakes()) {
@@ -102,6 +93,16 @@ bool counts_down(ScreenRobot& terminal) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   return false;
+}
+
+/// Ends the program by its key.
+void quit(ScreenRobot& terminal, int exit_code = 0) {
+  terminal.type("q");
+  EXPECT_EQ(terminal.wait_for_exit(), exit_code) << terminal;
+}
+
+bool is_ascii(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
 /// A beginning of a text that is not broken over two lines.
@@ -180,7 +181,7 @@ TEST(MockInterview, IsPassedAfterAMistakeThatWasNamed) {
   const auto questions = Lesson{copy, blank_class}.questions();
   ASSERT_GE(questions.size(), 3u);
 
-  ScreenRobot terminal(tool_on_copy({"interview", "05"}), sized(40, 100));
+  ScreenRobot terminal(tool_on_copy({"interview", "05"}), {40, 100});
   expect_the_task(terminal);
   EXPECT_THAT(read_file(copy / page_05), AllOf(HasSubstr("class SelfAttentionInterview {};"), Not(HasSubstr("TODO"))));
 
@@ -208,8 +209,7 @@ TEST(MockInterview, IsPassedAfterAMistakeThatWasNamed) {
   terminal.type("s");  // as in the watch mode
   EXPECT_SHOWS(terminal, "yours: self_attention_interview.hpp");
   EXPECT_SHOWS(terminal, "the reference");
-  terminal.type("q");
-  EXPECT_EQ(terminal.wait_for_exit(), 0) << terminal;
+  quit(terminal);
 
   expect_a_pass_after_an_unscaled_answer(state_of(copy), questions[0].text);
   EXPECT_EQ(read_file(copy / own_05), own);
@@ -219,7 +219,7 @@ TEST(MockInterview, GoesOnWhenTheTimeIsOverAndCountsAsLate) {
   const fs::path copy = copy_with({{"interviews", {interview_on(first_lesson, "2026-11-01", 0.01, true)}}});
   write(copy / page_01, "// what I wrote last time\n");
 
-  ScreenRobot terminal(tool_on_copy({"interview", "01", "--minutes", "0.05"}), sized(40, 100));
+  ScreenRobot terminal(tool_on_copy({"interview", "01", "--minutes", "0.05"}), {40, 100});
   ASSERT_SHOWS(terminal, "Interview: 01 self_attention_v1");
   EXPECT_SHOWS(terminal, "Time is up. Go on if you like: it counts as late.");
   EXPECT_SHOWS(terminal, " over");
@@ -230,8 +230,7 @@ TEST(MockInterview, GoesOnWhenTheTimeIsOverAndCountsAsLate) {
   EXPECT_SHOWS(terminal, "Your best: 0.0 minutes, on 2026-11-01. 2 attempts so far.");
   const auto questions = Lesson{copy, first_lesson}.questions();
   EXPECT_SHOWS(terminal, beginning(questions[3 % questions.size()].text));  // others than last time
-  terminal.type("q");
-  EXPECT_EQ(terminal.wait_for_exit(), 0) << terminal;
+  quit(terminal);
 
   const json state = state_of(copy);
   ASSERT_THAT(state["interviews"], SizeIs(2));
@@ -243,7 +242,7 @@ TEST(MockInterview, GoesOnWhenTheTimeIsOverAndCountsAsLate) {
 
 TEST(MockInterview, CountsAsNotPassedWhenGivenUpAndAsksBefore) {
   const fs::path copy = copy_with({{"cards", {{blank_class, card_due(today() + 9, 3, 2.5, 15)}}}});
-  ScreenRobot terminal(tool_on_copy({"interview", "05"}), sized(30, 100));
+  ScreenRobot terminal(tool_on_copy({"interview", "05"}), {30, 100});
   ASSERT_SHOWS(terminal, " 14:");
   terminal.type("q");
   EXPECT_SHOWS(terminal, "Hand it in as it is? It counts as not passed.");
@@ -257,8 +256,7 @@ TEST(MockInterview, CountsAsNotPassedWhenGivenUpAndAsksBefore) {
   EXPECT_SHOWS(terminal, "minutes of 15, 0 checks used");
   EXPECT_SHOWS(terminal, "1 attempt so far; none passed yet.");
   EXPECT_SHOWS(terminal, "Follow-up question 1 of 3");
-  terminal.type("q");
-  EXPECT_EQ(terminal.wait_for_exit(), 1) << terminal;
+  quit(terminal, 1);
   const json state = state_of(copy);
   ASSERT_THAT(state["interviews"], SizeIs(1));
   EXPECT_EQ(state["interviews"][0]["passed"], false);
@@ -271,7 +269,7 @@ TEST(MockInterview, CountsAsNotPassedWhenGivenUpAndAsksBefore) {
 
 TEST(MockInterview, CountsNoCheckThatDoesNotCompile) {
   const fs::path copy = fresh_course_copy();
-  ScreenRobot terminal(tool_on_copy({"interview", "01"}), sized(40, 100));
+  ScreenRobot terminal(tool_on_copy({"interview", "01"}), {40, 100});
   ASSERT_SHOWS(terminal, "0 checks used");
   write(copy / page_01, "not C++\n");
   terminal.type("c");
@@ -307,7 +305,7 @@ TEST(MockInterview, IsByChanceOnAnImportantLessonWhileFewPassed) {
 
 TEST(MockInterview, GoesOnWhenCtrlCStopsACheck) {
   fresh_course_copy();
-  ScreenRobot terminal(tool_on_copy({"interview", "05"}), sized(30, 100));
+  ScreenRobot terminal(tool_on_copy({"interview", "05"}), {30, 100});
   ASSERT_SHOWS(terminal, " 14:");
   terminal.type("c" + key::ctrl_c);
   EXPECT_SHOWS(terminal, "The check was stopped.");
@@ -319,24 +317,22 @@ TEST(MockInterview, GoesOnWhenCtrlCStopsACheck) {
   EXPECT_SHOWS(terminal, "Not passed: ");
   terminal.type(key::ctrl_c);
   EXPECT_SHOWS(terminal, "Nothing is running. q quits.");
-  terminal.type("q");
-  EXPECT_EQ(terminal.wait_for_exit(), 1) << terminal;
+  quit(terminal, 1);
 }
 
 TEST(MockInterview, IsPlainTextInAsciiWhenThatIsWanted) {
   const fs::path copy = fresh_course_copy();
-  ScreenRobot terminal(tool_on_copy({"interview", "01", "--plain"}), sized(60, 80, {{"LC_ALL", "C"}}));
+  ScreenRobot terminal(tool_on_copy({"interview", "01", "--plain"}), {60, 80, {{"LC_ALL", "C"}}});
   ASSERT_SHOWS(terminal, "0 checks used, 14:5");
   EXPECT_SHOWS(terminal, "Write self-attention for me");
   terminal.type("c");
   ASSERT_TRUE(terminal.wait_for("FAILED 01 self_attention_v1 - ", building)) << terminal;
   terminal.type("qy");
   EXPECT_SHOWS(terminal, "Not passed: ");
-  terminal.type("q");
-  EXPECT_EQ(terminal.wait_for_exit(), 1) << terminal;
+  quit(terminal, 1);
   const std::string all = terminal.transcript();
   EXPECT_EQ(all.find('\x1b'), std::string::npos);
-  EXPECT_TRUE(std::all_of(all.begin(), all.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; }));
+  EXPECT_TRUE(is_ascii(all));
   const std::string checking = "checking ...";
   const auto once = all.find(checking);
   EXPECT_NE(once, std::string::npos);
@@ -345,7 +341,7 @@ TEST(MockInterview, IsPlainTextInAsciiWhenThatIsWanted) {
 
 TEST(MockInterview, CanBeReadToItsEndInASmallTerminal) {
   fresh_course_copy();
-  ScreenRobot terminal(tool_on_copy({"interview", "05"}), sized(24, 60, {{"LC_ALL", "C"}}));
+  ScreenRobot terminal(tool_on_copy({"interview", "05"}), {24, 60, {{"LC_ALL", "C"}}});
   ASSERT_SHOWS(terminal, " 14:");
   EXPECT_SHOWS(terminal, "Interview: 05 interview_self_attention");
   EXPECT_SHOWS(terminal, "c check (it counts)  e edit  q hand in");
@@ -354,21 +350,23 @@ TEST(MockInterview, CanBeReadToItsEndInASmallTerminal) {
   EXPECT_SHOWS(terminal, "another shape.");
   for (int i = 0; i < 3; ++i) terminal.type(key::up);
   EXPECT_GONE(terminal, "another shape.");
-  const std::string all = terminal.transcript();
-  EXPECT_TRUE(std::all_of(all.begin(), all.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; }));
+  EXPECT_TRUE(is_ascii(terminal.transcript()));
 }
 
 TEST(MockInterview, IsOnTheLessonWhoseTurnItIs) {
-  copy_with({{"interviews", {interview_on(blank_class, "2026-11-01", 12, false)}}});
-  EXPECT_SHOWS(*std::make_unique<ScreenRobot>(tool_on_copy({"interview"})), "Interview: 05 ");
-  copy_with({{"interviews", {interview_on(blank_class, "2026-11-01", 12, true)}}});
-  EXPECT_SHOWS(*std::make_unique<ScreenRobot>(tool_on_copy({"interview"})), "Interview: 12 ");
-  copy_with({{"interviews",
-              {interview_on("99_gone", "2026-11-01", 12, true), interview_on(blank_class, "2026-11-02", 12, true),
-               interview_on(first_lesson, "2026-11-03", 12, true),
-               interview_on("12_interview_multi_head", "2026-11-04", 12, true),
-               interview_on(blank_class, "2026-11-05", 12, true)}}});
-  EXPECT_SHOWS(*std::make_unique<ScreenRobot>(tool_on_copy({"interview"})), "Interview: 01 ");
+  const json failed = interview_on(blank_class, "2026-11-01", 12, false);
+  const json passed = interview_on(blank_class, "2026-11-01", 12, true);
+  const json all = {interview_on("99_gone", "2026-11-01", 12, true), interview_on(blank_class, "2026-11-02", 12, true),
+                    interview_on(first_lesson, "2026-11-03", 12, true),
+                    interview_on("12_interview_multi_head", "2026-11-04", 12, true),
+                    interview_on(blank_class, "2026-11-05", 12, true)};
+  const std::vector<std::pair<json, std::string>> turns = {
+      {json::array({failed}), "05"}, {json::array({passed}), "12"}, {all, "01"}};
+  for (const auto& [interviews, next] : turns) {
+    copy_with({{"interviews", interviews}});
+    ScreenRobot terminal(tool_on_copy({"interview"}));
+    EXPECT_SHOWS(terminal, "Interview: " + next + " ");
+  }
 }
 
 TEST(MockInterview, TakesOnlyWhatTheLessonBeginsWith) {
@@ -387,8 +385,6 @@ std::string card_of(const fs::path& copy, std::size_t question) {
   return first_lesson + ": " + Lesson{copy, first_lesson}.questions().at(question).text;
 }
 
-judge::Answer review_without_terminal(const fs::path& copy) { return judge::ask(tool_on_copy({"review"}), copy); }
-
 TEST(Review, AsksAndMovesTheDatesAsSm2Says) {
   const fs::path course = fresh_course_copy();
   auto questions = Lesson{course, first_lesson}.questions();
@@ -399,7 +395,7 @@ TEST(Review, AsksAndMovesTheDatesAsSm2Says) {
   const fs::path copy =
       copy_with({{"cards", {{known, card_due(today() - 1, 1, 2.5, 1)}, {forgotten, card_due(today(), 2, 2.5, 6)}}}});
 
-  ScreenRobot terminal(tool_on_copy({"review"}), sized(40, 100));
+  ScreenRobot terminal(tool_on_copy({"review"}), {40, 100});
   ASSERT_SHOWS(terminal, "Review: 2 items to go");
   EXPECT_SHOWS(terminal, beginning(questions[0].text));
   EXPECT_SHOWS(terminal, "Say your answer aloud.");
@@ -428,7 +424,7 @@ TEST(Review, AsksAndMovesTheDatesAsSm2Says) {
 TEST(Review, OffersTheInterviewOfALessonThatIsDue) {
   const fs::path copy =
       copy_with({{"cards", {{first_lesson, card_due(today())}, {blank_class, card_due(today(), 2, 2.5, 6)}}}});
-  ScreenRobot terminal(tool_on_copy({"review"}), sized(40, 100));
+  ScreenRobot terminal(tool_on_copy({"review"}), {40, 100});
   ASSERT_SHOWS(terminal, "01 self_attention_v1: ");
   EXPECT_SHOWS(terminal, "Write it from blank, as an interview of 15 minutes.");
   terminal.type("n");
@@ -452,7 +448,7 @@ TEST(Review, AsksALessonsQuestionsThoughTheyAreNotDue) {
   const json later = card_due(today() + 9, 3, 2.5, 15);
   const fs::path copy =
       copy_with({{"cards", {{card_of(course, 0), later}, {card_of(course, 1), later}, {blank_class, later}}}});
-  ScreenRobot terminal(tool_on_copy({"review", "--lesson", "01"}), sized(40, 100));
+  ScreenRobot terminal(tool_on_copy({"review", "--lesson", "01"}), {40, 100});
   const auto questions = Lesson{course, first_lesson}.questions();
   ASSERT_SHOWS(terminal, "01 self_attention_v1, often asked");
   EXPECT_SHOWS(terminal, beginning(questions[0].text));
@@ -516,46 +512,43 @@ TEST(Review, TakesOneChoice) {
 TEST(Review, ShowsLongAnswersToTheirEndInASmallTerminal) {
   const fs::path course = fresh_course_copy();
   const fs::path copy = copy_with({{"cards", {{card_of(course, 0), card_due(today())}}}});
-  ScreenRobot terminal(tool_on_copy({"review"}), sized(10, 60));
+  ScreenRobot terminal(tool_on_copy({"review"}), {10, 60});
   ASSERT_SHOWS(terminal, "a answer  q quit");
   terminal.type("a");
   EXPECT_SHOWS(terminal, "(arrow down)");
   for (int i = 0; i < 30; ++i) terminal.type(key::down);
   EXPECT_SHOWS(terminal, "0 no idea");
-  terminal.type("q");
-  EXPECT_EQ(terminal.wait_for_exit(), 0) << terminal;
+  quit(terminal);
   EXPECT_EQ(state_of(copy)["cards"][card_of(course, 0)]["due"], day_text(today()));
 }
 
 TEST(Review, ListsWhatIsDueWithoutATerminal) {
   const fs::path course = fresh_course_copy();
+  const std::string question = Lesson{course, first_lesson}.questions().at(0).text;
   const fs::path copy =
       copy_with({{"cards", {{card_of(course, 0), card_due(today())}, {blank_class, card_due(today() - 3)}}}});
-  const auto [exit_code, output] = review_without_terminal(copy);
+  const auto [exit_code, output] = judge::ask(tool_on_copy({"review"}), copy);
   EXPECT_EQ(exit_code, 0);
-  EXPECT_THAT(output, AllOf(HasSubstr("Due today: 2 items.\n"), HasSubstr("  01 self_attention_v1: "),
-                            HasSubstr(Lesson{copy, first_lesson}.questions().at(0).text + "\n"),
+  EXPECT_THAT(output, AllOf(HasSubstr("Due today: 2 items.\n"), HasSubstr("  01 self_attention_v1: " + question + "\n"),
                             HasSubstr("  05 interview_self_attention: write it from blank\n"), Not(HasSubstr("\x1b"))));
 }
 
 TEST(Review, SaysWhenNothingIsDue) {
-  EXPECT_THAT(review_without_terminal(fresh_course_copy()).output, HasSubstr("Nothing to review yet"));
-  const auto [exit_code, output] =
-      review_without_terminal(copy_with({{"cards", {{blank_class, card_due(today() + 3)}}}}));
-  EXPECT_EQ(exit_code, 0);
-  EXPECT_EQ(output, "Nothing is due today. The next review is due on " + day_text(today() + 3) +
-                        ".\nTo practise all the same: ./learn review --all, --weak or --lesson 07.\n");
-}
-
-TEST(Review, TakesNoNoticeOfLessonsAndQuestionsThatAreNoLongerThere) {
   const json gone = {{"99_gone", card_due(today())},
                      {"99_gone: why?", card_due(today() + 1)},
                      {first_lesson + ": what was asked once?", card_due(today())}};
-  const fs::path copy = copy_with({{"cards", gone}});
-  const auto [exit_code, output] = review_without_terminal(copy);
-  EXPECT_EQ(exit_code, 0);
-  EXPECT_THAT(output, HasSubstr("Nothing to review yet"));
-  EXPECT_EQ(state_of(copy)["cards"], gone) << "they may come back";
+  const json later = {{blank_class, card_due(today() + 3)}};
+  const std::string next = "Nothing is due today. The next review is due on " + day_text(today() + 3) +
+                           ".\nTo practise all the same: ./learn review --all, --weak or --lesson 07.\n";
+  const std::vector<std::pair<json, std::string>> cases = {
+      {json::object(), "Nothing to review yet"}, {gone, "Nothing to review yet"}, {later, next}};
+  for (const auto& [cards, words] : cases) {
+    const fs::path copy = copy_with({{"cards", cards}});
+    const auto [exit_code, output] = judge::ask(tool_on_copy({"review"}), copy);
+    EXPECT_EQ(exit_code, 0);
+    EXPECT_THAT(output, StartsWith(words)) << cards;
+    EXPECT_EQ(state_of(copy)["cards"], cards) << "lessons and questions that are gone may come back";
+  }
 }
 
 }  // namespace

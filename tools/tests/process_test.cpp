@@ -143,21 +143,16 @@ TEST_F(Processes, MayWriteOnlySoMuch) {
   EXPECT_EQ(std::filesystem::file_size(output), 1 << 20);
 }
 
-TEST_F(Processes, AreStoppedWithAllTheyStarted) {
-  Process process(sh("sleep 60 & echo $! >started; wait"), scratch.path(), output);
-  const pid_t started = number_in("started");
-  process.stop();
-  EXPECT_TRUE(process.ended());
-  EXPECT_EQ(process.exit_code(), 128 + SIGTERM);
-  EXPECT_TRUE(comes_true([&] { return gone(started); }));
-}
-
-TEST_F(Processes, LeaveNothingBehindWhenTheyEndByThemselves) {
-  Process process(sh("sleep 60 & echo $! >started"), scratch.path(), output);
-  const pid_t started = number_in("started");
-  EXPECT_TRUE(comes_true([&] { return process.ended(); }));
-  EXPECT_EQ(process.exit_code(), 0);
-  EXPECT_TRUE(comes_true([&] { return gone(started); }));
+TEST_F(Processes, LeaveNothingBehindThatTheyStarted) {
+  for (const bool stopped : {true, false}) {
+    std::filesystem::remove(scratch.path() / "started");
+    Process process(sh(std::string("sleep 60 & echo $! >started") + (stopped ? "; wait" : "")), scratch.path(), output);
+    const pid_t started = number_in("started");
+    if (stopped) process.stop();
+    EXPECT_TRUE(comes_true([&] { return process.ended(); }));
+    EXPECT_EQ(process.exit_code(), stopped ? 128 + SIGTERM : 0);
+    EXPECT_TRUE(comes_true([&] { return gone(started); })) << (stopped ? "stopped" : "ended by itself");
+  }
 }
 
 TEST_F(Processes, AreStoppedEvenWhenTheyDoNotWantTo) {

@@ -33,19 +33,13 @@ double easiness_after(const std::vector<int>& grades) {
   return card.easiness;
 }
 
-TEST(Schedule, KeepsTheEasinessForGradeFour) {
+TEST(Schedule, MakesIntervalsAndEasinessFromTheGrades) {
   // 2.5 + (0.1 - 1 (0.08 + 1 · 0.02)) = 2.5;  6 · 2.5 = 15, 15 · 2.5 = 37.5, 38 · 2.5 = 95
   EXPECT_THAT(intervals({4, 4, 4, 4, 4}), ElementsAre(1, 6, 15, 38, 95));
   EXPECT_DOUBLE_EQ(easiness_after({4, 4, 4}), 2.5);
-}
-
-TEST(Schedule, RaisesTheEasinessForGradeFive) {
-  // each adds 0.1: the third interval is made with 2.8, the fourth with 2.9;  6 · 2.8 = 16.8, 17 · 2.9 = 49.3
+  // each 5 adds 0.1: the third interval is made with 2.8, the fourth with 2.9;  6 · 2.8 = 16.8, 17 · 2.9 = 49.3
   EXPECT_THAT(intervals({5, 5, 5, 5}), ElementsAre(1, 6, 17, 50));
   EXPECT_DOUBLE_EQ(easiness_after({5, 5, 5, 5}), 2.9);
-}
-
-TEST(Schedule, LowersTheEasinessForGradeThree) {
   // 0.1 - 2 (0.08 + 2 · 0.02) = -0.14;  6 · (2.5 - 3 · 0.14) = 12.48
   EXPECT_THAT(intervals({3, 3, 3}), ElementsAre(1, 6, 13));
   EXPECT_DOUBLE_EQ(easiness_after({3, 3, 3}), 2.08);

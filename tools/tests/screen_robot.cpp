@@ -33,23 +33,11 @@ constexpr std::uint32_t behind_wide_character = 0xFFFFFFFF;  // the second cell 
 
 [[noreturn]] void fail(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
 
-winsize checked_size(int rows, int columns) {
-  if (rows < 1 || columns < 1 || rows > 1000 || columns > 1000) {
-    throw std::invalid_argument("the terminal's size is " + std::to_string(rows) + " x " + std::to_string(columns) +
-                                ", expected 1 x 1 to 1000 x 1000 (rows x columns)");
-  }
+winsize window_of(int rows, int columns) {
   winsize size = {};
   size.ws_row = static_cast<unsigned short>(rows);
   size.ws_col = static_cast<unsigned short>(columns);
   return size;
-}
-
-fs::path checked_directory(const fs::path& directory) {
-  if (directory.empty()) return ".";
-  if (!fs::is_directory(directory)) {
-    throw std::invalid_argument("directory is " + directory.string() + ", expected a folder that exists");
-  }
-  return directory;
 }
 
 std::vector<std::string> environment_of(const ScreenRobot::Options& options) {
@@ -111,10 +99,6 @@ void kill_session(pid_t session) {
   }
 }
 
-void keep_answer(const char* bytes, std::size_t size, void* to_write) {
-  static_cast<std::string*>(to_write)->append(bytes, size);
-}
-
 steady_clock::time_point after(double seconds) {
   return steady_clock::now() +
          std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(seconds));
@@ -126,16 +110,14 @@ ScreenRobot::ScreenRobot(std::vector<std::string> command) : ScreenRobot(std::mo
 
 ScreenRobot::ScreenRobot(std::vector<std::string> command, Options options)
     : rows_(options.rows), columns_(options.columns), emulator_(nullptr, vterm_free) {
-  if (command.empty()) throw std::invalid_argument("command is empty, expected a program and its arguments");
-  const winsize size = checked_size(rows_, columns_);
-  const fs::path directory = checked_directory(options.directory);
+  const winsize size = window_of(rows_, columns_);
+  const fs::path directory = options.directory.empty() ? "." : options.directory;
   std::vector<std::string> assignments = environment_of(options);
   const std::vector<char*> environment = pointers_to(assignments);
   const std::vector<char*> arguments = pointers_to(command);
 
   emulator_.reset(vterm_new(rows_, columns_));
   vterm_set_utf8(emulator_.get(), 1);
-  vterm_output_set_callback(emulator_.get(), keep_answer, &to_write_);
   VTermScreen* screen = vterm_obtain_screen(emulator_.get());
   vterm_screen_enable_altscreen(screen, 1);
   vterm_screen_reset(screen, 1);
@@ -170,7 +152,6 @@ bool ScreenRobot::read_some(milliseconds timeout) {
   }
   transcript_.append(bytes.data(), static_cast<std::size_t>(count));
   vterm_input_write(emulator_.get(), bytes.data(), static_cast<std::size_t>(count));
-  write_all();
   return true;
 }
 
@@ -188,22 +169,14 @@ void ScreenRobot::read_all() {
   for (int pauses = 0; pauses < 50 && !closed_ && is_half_drawn(); ++pauses) read_some(milliseconds(20));
 }
 
-/// Writes what the terminal takes now.
-/// @return whether that was everything.
-bool ScreenRobot::write_all() {
-  while (!to_write_.empty()) {
-    const ssize_t count = write(master_, to_write_.data(), to_write_.size());
-    if (count < 0) return false;
-    to_write_.erase(0, static_cast<std::size_t>(count));
-  }
-  return true;
-}
-
-void ScreenRobot::type(const std::string& keys, double seconds) {
-  to_write_ += keys;
-  if (!wait_until([this] { return write_all(); }, seconds)) {
-    throw std::runtime_error("the program does not read what is typed");
-  }
+void ScreenRobot::type(const std::string& keys) {
+  std::string left = keys;
+  const auto is_written = [&] {
+    const ssize_t count = write(master_, left.data(), left.size());
+    if (count > 0) left.erase(0, static_cast<std::size_t>(count));
+    return left.empty();
+  };
+  if (!wait_until(is_written, patience)) throw std::runtime_error("the program does not read what is typed");
 }
 
 /// Takes in output until the condition holds.
@@ -242,7 +215,7 @@ std::optional<int> ScreenRobot::wait_for_exit(double seconds) {
 }
 
 void ScreenRobot::resize(int rows, int columns) {
-  const winsize size = checked_size(rows, columns);
+  const winsize size = window_of(rows, columns);
   read_all();  // was drawn for the old size
   rows_ = rows;
   columns_ = columns;

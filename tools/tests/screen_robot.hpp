@@ -45,14 +45,13 @@ class ScreenRobot {
     int rows = 30;
     int columns = 100;
     /// On top of a clean environment: our PATH, HOME, TMPDIR and TZ; TERM=xterm-256color, LANG=C.UTF-8.
-    std::map<std::string, std::string> environment;
+    std::map<std::string, std::string> environment = {};
     /// Where the program starts; empty: the current folder.
-    std::filesystem::path directory;
+    std::filesystem::path directory = {};
   };
 
   /// Starts the program (looked up in PATH) with its arguments. When it cannot be run it ends with exit code 127, and
   /// the screen says why.
-  /// @throws std::invalid_argument when the command is empty, the size is not positive or the directory is no folder.
   ScreenRobot(std::vector<std::string> command, Options options);
   explicit ScreenRobot(std::vector<std::string> command);
 
@@ -63,8 +62,8 @@ class ScreenRobot {
   ScreenRobot& operator=(const ScreenRobot&) = delete;
 
   /// Sends these bytes as if they were typed.
-  /// @throws std::runtime_error when the program does not read them in that time.
-  void type(const std::string& keys, double seconds = patience);
+  /// @throws std::runtime_error when the program does not read them.
+  void type(const std::string& keys);
 
   /// What one would see now: the rows, trailing spaces cut, joined by newlines. Never half an update, where the program
   /// tells where one begins and ends (with the escape sequences of "synchronized output"), unless it stops there.
@@ -82,7 +81,6 @@ class ScreenRobot {
   bool wait_until_gone(const std::string& text, double seconds = patience);
 
   /// Changes the terminal's size; the program gets SIGWINCH.
-  /// @throws std::invalid_argument when the size is not positive.
   void resize(int rows, int columns);
 
   /// Waits until the program ends.
@@ -102,7 +100,6 @@ class ScreenRobot {
   bool read_some(std::chrono::milliseconds timeout);
   void read_all();
   bool is_half_drawn() const;
-  bool write_all();
   bool wait_until(const std::function<bool()>& condition, double seconds);
   std::optional<int> exit_code() const;
   std::string row(int row) const;
@@ -111,7 +108,6 @@ class ScreenRobot {
   int rows_ = 0;
   int columns_ = 0;
   std::unique_ptr<VTerm, void (*)(VTerm*)> emulator_;
-  std::string to_write_;  // keys, and the emulator's answers to the program's questions (where is the cursor?)
   std::string transcript_;
   pid_t pid_ = -1;
   int master_ = -1;

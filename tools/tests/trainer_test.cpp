@@ -99,6 +99,15 @@ void expect_near(LanguageModelGradients got, LanguageModelGradients want, const 
   }
 }
 
+/// That two models' parameters, or gradients, have the same bits.
+template <class Model>
+void expect_same(Model& one, Model& other, const std::string& where = "") {
+  const std::vector<ParameterView> ones = parameters_of(one), others = parameters_of(other);
+  for (std::size_t i = 0; i < ones.size(); ++i) {
+    EXPECT_TRUE(std::equal(ones[i].values, ones[i].values + ones[i].size, others[i].values)) << ones[i].name << where;
+  }
+}
+
 void expect_gradients(const LanguageModelConfig& config, const std::vector<Batch>& batches) {
   LanguageModel model = model_of(config);
   const LossAndGradients want = accumulate_gradients(model, batches);
@@ -111,22 +120,26 @@ void expect_gradients(const LanguageModelConfig& config, const std::vector<Batch
       EXPECT_NEAR(got.loss, want.loss, tolerance * want.loss) << where;
       expect_near(got.gradients, want.gradients, where);
       if (threads == 1) first = got;
-      const std::vector<ParameterView> ones = parameters_of(first.gradients), others = parameters_of(got.gradients);
       EXPECT_EQ(got.loss, first.loss) << where;
-      for (std::size_t i = 0; i < ones.size(); ++i) {
-        EXPECT_TRUE(std::equal(ones[i].values, ones[i].values + ones[i].size, others[i].values))
-            << ones[i].name << where;
-      }
+      expect_same(got.gradients, first.gradients, where);
     }
   }
 }
 
-TEST(Trainer, HasTheGradientsOfGpt2) { expect_gradients(gpt2_config(), {batch_of(7, 3, 37)}); }
+TEST(Trainer, HasTheGradientsOfGpt2) {
+  expect_gradients(gpt2_config(), {batch_of(7, 3, 37)});
+  expect_gradients(gpt2_config(), {batch_of(1, 1, 37, 2)});  // a single token
+  expect_gradients(gpt2_config(), {batch_of(7, 3, 37), batch_of(40, 1, 37, 2), batch_of(3, 2, 37, 3)});
+  LanguageModelConfig one_layer = gpt2_config();
+  one_layer.num_layers = 1;
+  expect_gradients(one_layer, {batch_of(150, 5, 37)});  // passes of two and three sequences, in several blocks
+}
 
-TEST(Trainer, HasTheGradientsOfSeveralPasses) {
+TEST(Trainer, HasTheGradientsOfGpt2WithAnUntiedHeadAndNoBiases) {
   LanguageModelConfig config = gpt2_config();
-  config.num_layers = 1;
-  expect_gradients(config, {batch_of(150, 5, 37)});  // of two and three sequences, in several blocks
+  config.tied_head = false;
+  config.attention.bias = false;
+  expect_gradients(config, {batch_of(9, 2, 37)});
 }
 
 TEST(Trainer, HasTheGradientsOfWholeRegisters) {
@@ -138,25 +151,10 @@ TEST(Trainer, HasTheGradientsOfWholeRegisters) {
   expect_gradients(config, {batch_of(64, 5, 64)});
 }
 
-TEST(Trainer, HasTheGradientsOfASingleToken) { expect_gradients(gpt2_config(), {batch_of(1, 1, 37, 2)}); }
-
-TEST(Trainer, ForgetsTheGradientsOfTheCallBefore) {  // also where a batch is too small to have two halves
-  LanguageModel model = model_of(gpt2_config());
-  const std::vector<Batch> large = {batch_of(40, 3, 37)}, small = {batch_of(1, 1, 37, 2)};
-  const LossAndGradients want = accumulate_gradients(model, small);
-  Trainer trainer(gpt2_config(), parameters_of(model), 2);
-  result_of(trainer, large, want.gradients);
-  expect_near(result_of(trainer, small, want.gradients).gradients, want.gradients, "after a large batch");
+TEST(Trainer, HasTheGradientsOfLlama) {
+  expect_gradients(llama_config(), {batch_of(35, 2, 41)});
+  expect_gradients(llama_config(), {batch_of(20, 2, 41), batch_of(45, 1, 41, 2)});
 }
-
-TEST(Trainer, HasTheGradientsOfAnUntiedHeadAndOfNoBiases) {
-  LanguageModelConfig config = gpt2_config();
-  config.tied_head = false;
-  config.attention.bias = false;
-  expect_gradients(config, {batch_of(9, 2, 37)});
-}
-
-TEST(Trainer, HasTheGradientsOfLlama) { expect_gradients(llama_config(), {batch_of(35, 2, 41)}); }
 
 TEST(Trainer, HasTheGradientsOfLlamaTiedWithBiasesAndItsOwnSpeeds) {
   LanguageModelConfig config = llama_config();
@@ -175,9 +173,13 @@ TEST(Trainer, HasTheGradientsOfASlidingWindow) {
   }
 }
 
-TEST(Trainer, AddsUpSeveralBatchesOfAnySize) {
-  expect_gradients(gpt2_config(), {batch_of(7, 3, 37), batch_of(40, 1, 37, 2), batch_of(3, 2, 37, 3)});
-  expect_gradients(llama_config(), {batch_of(20, 2, 41), batch_of(45, 1, 41, 2)});
+TEST(Trainer, ForgetsTheGradientsOfTheCallBefore) {  // also where a batch is too small to have two halves
+  LanguageModel model = model_of(gpt2_config());
+  const std::vector<Batch> large = {batch_of(40, 3, 37)}, small = {batch_of(1, 1, 37, 2)};
+  const LossAndGradients want = accumulate_gradients(model, small);
+  Trainer trainer(gpt2_config(), parameters_of(model), 2);
+  result_of(trainer, large, want.gradients);
+  expect_near(result_of(trainer, small, want.gradients).gradients, want.gradients, "after a large batch");
 }
 
 TEST(Trainer, IsZeroWithoutATargetThatCounts) {
@@ -256,10 +258,7 @@ TEST(Trainer, GoesOnAfterACheckpointBitForBit) {
   }
   trainer.copy_to(parameters_of(saved));
   other.copy_to(parameters_of(resumed));
-  const std::vector<ParameterView> ones = parameters_of(saved), twos = parameters_of(resumed);
-  for (std::size_t i = 0; i < ones.size(); ++i) {
-    EXPECT_EQ(arma::abs(ones[i].vector() - twos[i].vector()).max(), 0) << ones[i].name;
-  }
+  expect_same(saved, resumed);
   other.restore({});
   EXPECT_EQ(other.steps(), 0U);
   for (const arma::vec& m : other.state().m) EXPECT_EQ(arma::abs(m).max(), 0);
@@ -269,34 +268,25 @@ TEST(Trainer, CopiesParametersThereAndBack) {
   for (const LanguageModelConfig& config : {gpt2_config(), llama_config()}) {
     LanguageModel model = model_of(config), copy(config);
     Trainer(config, parameters_of(model)).copy_to(parameters_of(copy));
-    const std::vector<ParameterView> wants = parameters_of(model), gots = parameters_of(copy);
-    for (std::size_t i = 0; i < wants.size(); ++i) {
-      EXPECT_EQ(arma::abs(wants[i].vector() - gots[i].vector()).max(), 0) << wants[i].name;
-    }
+    expect_same(copy, model);
   }
 }
 
-/// That making a trainer is refused.
-void expect_refused(const LanguageModelConfig& config, const std::string& what) {
-  LanguageModel model(config);
-  EXPECT_THAT([&] { Trainer(config, parameters_of(model)); }, ThrowsMessage<std::invalid_argument>(HasSubstr(what)));
-}
+auto rejected(const std::string& what) { return ThrowsMessage<std::invalid_argument>(HasSubstr(what)); }
 
 TEST(Trainer, RefusesWhatItCannotDo) {
-  LanguageModelConfig config = llama_config();
-  config.attention.qk_norm = true;
-  expect_refused(config, "qk_norm");
-  config = llama_config();
-  config.attention.soft_cap = 5;
-  expect_refused(config, "soft_cap");
-  config = llama_config();
-  config.attention.pairing = RopePairing::interleaved;
-  expect_refused(config, "pairing");
+  LanguageModelConfig qk_norm = llama_config(), soft_cap = llama_config(), pairing = llama_config();
+  qk_norm.attention.qk_norm = true;
+  soft_cap.attention.soft_cap = 5;
+  pairing.attention.pairing = RopePairing::interleaved;
+  for (const auto& one : {std::pair(qk_norm, "qk_norm"), {soft_cap, "soft_cap"}, {pairing, "pairing"}}) {
+    LanguageModel model(one.first);
+    EXPECT_THAT([&] { Trainer(one.first, parameters_of(model)); }, rejected(one.second));
+  }
 }
 
 TEST(Trainer, RejectsWhatDoesNotFit) {
   LanguageModel model = model_of(gpt2_config()), other = model_of(llama_config());
-  const auto rejected = [](const std::string& what) { return ThrowsMessage<std::invalid_argument>(HasSubstr(what)); };
   EXPECT_THAT([&] { Trainer(gpt2_config(), parameters_of(other)); }, rejected("parameters has"));
   Trainer trainer(gpt2_config(), parameters_of(model), 2);
   EXPECT_THAT([&] { trainer.copy_to(parameters_of(other)); }, rejected("parameters has"));

@@ -10,11 +10,6 @@
 
 namespace attn::fast {
 
-/// Sums over tokens are computed for so many parts of a pass, whose sums are added at the end: what another processor
-/// wrote is slow to read, and so each thread reads mostly what it wrote itself. As many for any number of threads: the
-/// result must not depend on it.
-inline constexpr std::size_t halves = 2;
-
 /// Where a matrix is among the numbers of all parameters, or of all gradients: in strips (train_kernels.hpp), the last
 /// of them filled up with zeros. A row, such as a bias, is a matrix of one row.
 struct Place {
@@ -44,8 +39,10 @@ struct BlockPlaces {
   LinearPlaces down;  ///< F -> E
 };
 
-/// A model's parameters in float, their gradients, and AdamW's m and v: arrays with the same places. There are gradients of
-/// two halves of the tokens, one array after the other: the sum replaces the first.
+inline constexpr std::size_t numbers_per_task = 1 << 14;  ///< where a task is the same for all parameters
+
+/// A model's parameters in float, and where each is in this array. Their gradients, and AdamW's m and v, are in arrays
+/// with the same places.
 class TrainerParameters {
  public:
   /// @param config checked, with head_dim
@@ -57,9 +54,6 @@ class TrainerParameters {
   NormPlaces final_norm;
 
   const float* value(const Place& place) const { return place.empty() ? nullptr : values.data() + place.first; }
-  float* gradient(const Place& place, std::size_t half) const {
-    return place.empty() ? nullptr : gradients.data() + half * size_ + place.first;
-  }
 
   /// How many numbers each array has.
   std::size_t size() const { return size_; }
@@ -69,8 +63,8 @@ class TrainerParameters {
     std::size_t first, count;
     bool decayed;
   };
-  /// All numbers, at most `longest` in each section.
-  std::vector<Section> sections(std::size_t longest) const;
+  /// All numbers, at most numbers_per_task in each section.
+  std::vector<Section> sections() const;
 
   /// @throws std::invalid_argument naming parameters, when these are not the model's.
   void require_own(const std::string& name, const std::vector<ParameterView>& views) const;
@@ -82,7 +76,7 @@ class TrainerParameters {
   /// Each parameter's numbers, how many.
   std::vector<std::size_t> sizes() const;
 
-  AlignedFloats values, gradients, m, v;
+  AlignedFloats values;
 
  private:
   /// One of the model's parameters: all rows of some columns of a matrix.

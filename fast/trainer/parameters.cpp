@@ -1,8 +1,9 @@
-#include "trainer_parameters.hpp"
+#include "trainer/parameters.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 
+#include "trainer/arrays.hpp"
 #include "units.hpp"
 
 namespace attn::fast {
@@ -42,11 +43,7 @@ TrainerParameters::TrainerParameters(const LanguageModelConfig& config, size_t R
     head = add(E, V, true);
     name_piece("head", head);
   }
-  for (AlignedFloats* array : {&values, &gradients, &m, &v}) {
-    const size_t size = (array == &gradients ? halves : 1) * size_ + max_rows;
-    array->reserve(size);
-    std::fill_n(array->data(), size, 0.0f);
-  }
+  values = zeros(size_);
 }
 
 Place TrainerParameters::add(size_t rows, size_t columns, bool decayed) {
@@ -84,12 +81,12 @@ LinearPlaces TrainerParameters::add_linear(const std::vector<std::string>& names
   return places;
 }
 
-std::vector<TrainerParameters::Section> TrainerParameters::sections(size_t longest) const {
+std::vector<TrainerParameters::Section> TrainerParameters::sections() const {
   std::vector<Section> sections;
   for (const Place& place : places_) {
     const size_t end = place.first + divided_up(place.columns, R_) * R_ * place.rows;
-    for (size_t first = place.first; first < end; first += longest) {
-      sections.push_back({first, std::min(longest, end - first), place.decayed});
+    for (size_t first = place.first; first < end; first += numbers_per_task) {
+      sections.push_back({first, std::min(numbers_per_task, end - first), place.decayed});
     }
   }
   return sections;
