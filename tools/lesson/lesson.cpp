@@ -99,22 +99,19 @@ std::string Lesson::number() const { return name.substr(0, name.find('_')); }
 std::string Lesson::title() const { return number() + " " + name.substr(name.find('_') + 1); }
 
 std::vector<std::string> Lesson::stub_files() const {
-  std::vector<std::string> files;
+  std::vector<std::pair<std::string, std::string>> files;  // first task, file
   std::error_code missing;
   for (const auto& entry : fs::directory_iterator(root / work_folder / name, missing)) {
     const auto extension = entry.path().extension();
-    if (extension == ".cpp" || extension == ".hpp") {
-      files.push_back(work_folder + "/" + name + "/" + entry.path().filename().string());
-    }
+    if (extension != ".cpp" && extension != ".hpp") continue;
+    const std::string file = work_folder + "/" + name + "/" + entry.path().filename().string();
+    const auto tasks = tasks_in(file);  // reads the stub: once for each file, not for each comparison
+    files.emplace_back(tasks.empty() ? "~" : tasks.front(), file);
   }
-  const auto first_task = [this](const std::string& file) {
-    const auto tasks = tasks_in(file);
-    return tasks.empty() ? "~" : tasks.front();
-  };
   std::sort(files.begin(), files.end());
-  std::stable_sort(files.begin(), files.end(),
-                   [&](const std::string& a, const std::string& b) { return first_task(a) < first_task(b); });
-  return files;
+  std::vector<std::string> sorted;
+  for (const auto& [first_task, file] : files) sorted.push_back(file);
+  return sorted;
 }
 
 std::string Lesson::judged_file(const std::string& suite) const {
