@@ -109,8 +109,8 @@ int print_results(const Outcome& outcome, const Options& options) {
   const Report report = attn::judge::make_report(results, lesson);
   write_report(options.report_file, report);
   const attn::judge::Wording wording{!lesson.in_interview(), !lesson.in_interview()};
-  std::cout << (results.size() == 1 ? attn::judge::describe(report.checks.front(), lesson, wording)
-                                    : attn::judge::describe_all(report, lesson, wording));
+  std::cout << attn::text_of(results.size() == 1 ? attn::judge::lines_about(report.checks.front(), lesson, wording)
+                                                 : attn::judge::lines_about(report, lesson, wording));
   return std::all_of(results.begin(), results.end(), [](const auto& r) { return r.passed(); }) ? 0 : 1;
 }
 

@@ -17,11 +17,6 @@ namespace {
 
 using Frame = std::size_t;
 
-struct Place {
-  std::string file;
-  int line = 0;
-};
-
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 // ------------------------------------------------------------------------------------------ from addresses to lines
@@ -73,8 +68,7 @@ void find_lines_of_frames(std::vector<CheckResult>& checks, const lesson::Lesson
     const auto found =
         std::find_if(shown->frames.begin(), shown->frames.end(), [&](Frame frame) { return places.count(frame) != 0; });
     if (found == shown->frames.end()) continue;
-    check.file = places.at(*found).file;
-    check.line = places.at(*found).line;
+    check.place = places.at(*found);
   }
 }
 
@@ -236,13 +230,13 @@ void find_places(std::vector<CheckResult>& checks, const lesson::Lesson& lesson)
   std::map<std::string, std::vector<Definition>> definitions;  // by file
   for (auto& check : checks) {
     for (auto& failure : check.failures) failure.frames.clear();
-    const bool unknown = check.line == 0 && !check.passed() && check.state != CheckResult::State::not_written;
+    const bool unknown = check.place.line == 0 && !check.passed() && check.state != CheckResult::State::not_written;
     if (!unknown) continue;
-    auto found = definitions.find(check.file);
+    auto found = definitions.find(check.place.file);
     if (found == definitions.end()) {
-      found = definitions.emplace(check.file, definitions_in(code_in(lesson.root / check.file))).first;
+      found = definitions.emplace(check.place.file, definitions_in(code_in(lesson.root / check.place.file))).first;
     }
-    check.line = line_of_task(title_of(check.task, lesson), found->second);
+    check.place.line = line_of_task(title_of(check.task, lesson), found->second);
   }
 }
 

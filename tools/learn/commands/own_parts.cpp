@@ -7,6 +7,7 @@
 #include <iostream>
 #include <stdexcept>
 
+#include "learn/coach/diagnostics.hpp"
 #include "learn/commands/commands.hpp"
 #include "learn/machine/build.hpp"
 #include "learn/machine/checking.hpp"
@@ -148,7 +149,7 @@ int run_model(Course& course, const std::string& program, const std::vector<std:
   }
   const Built built = reference ? build(course.root, usual_preset, name) : build_model(course, program, parts);
   if (!built.ok) {
-    course.print(built.output);
+    course.print(output_lines(built.output));
     return exit_not_judged;
   }
   course.print((reference ? "All of it is the reference's." : parts_text(parts)) + "\n");
