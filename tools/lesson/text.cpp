@@ -1,6 +1,7 @@
 #include "lesson/text.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <sstream>
 #include <string_view>
@@ -115,6 +116,8 @@ std::vector<std::string> cell(const std::string& line, int columns) {
 }
 
 }  // namespace
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 std::string harmless(const std::string& line, int column) {
   constexpr int tab = 8;

@@ -8,6 +8,9 @@
 /// Text as it stands in a terminal: measured in columns, not in bytes. All text is UTF-8.
 namespace attn {
 
+/// Whether a character belongs to a name in code: a letter, a digit or "_".
+bool is_word(char c);
+
 /// How many columns it takes: a Chinese character two, a combining mark none.
 int columns_of(const std::string& text);
 

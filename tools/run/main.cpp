@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "checks/speed.hpp"
+#include "run/frames.hpp"
 #include "run/supervisor.hpp"
 #include "verdict/report.hpp"
 #include "verdict/words.hpp"
@@ -91,7 +92,7 @@ void write_report(const std::string& file, const nlohmann::json& report) {
 
 /// What became of the checks, in words and in the report file. Returns the exit code.
 int print_results(const Outcome& outcome, const Options& options) {
-  const auto& results = outcome.results;
+  auto results = outcome.results;
   if (!outcome.problem.empty()) {
     const std::string text = "the program " + outcome.problem + "\n" + outcome.printed;
     Report report;
@@ -106,6 +107,7 @@ int print_results(const Outcome& outcome, const Options& options) {
   }
   auto lesson = attn::lesson::lesson_of(outcome.source);
   lesson.work_folder = options.work_folder;
+  attn::judge::find_calls(results, lesson);
   const Report report = attn::judge::make_report(results, lesson);
   write_report(options.report_file, report);
   const attn::judge::Wording wording{!lesson.in_interview(), !lesson.in_interview()};
