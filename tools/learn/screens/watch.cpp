@@ -30,7 +30,9 @@ std::vector<fs::path> files_behind(const Lesson& lesson) {
   for (const auto& file : lesson.stub_files()) answers.insert(file);
   for (const auto& file : given_files(lesson)) answers.insert(file);  // also those that are missing
   for (const auto& file : answers) files.push_back(lesson.root / file);
-  for (const auto& folder : {lesson.test_folder(), lesson.root / "tools" / "judge", lesson.root / "include" / "attn"}) {
+  const fs::path tools = lesson.root / "tools";
+  for (const auto& folder : {lesson.test_folder(), tools / "lesson", tools / "verdict", tools / "checks", tools / "run",
+                             lesson.root / "include" / "attn"}) {
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(folder, none)) {
       if (entry.is_regular_file(none)) files.push_back(entry.path());
