@@ -119,6 +119,24 @@ std::vector<std::string> cell(const std::string& line, int columns) {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
+bool begins_with(const std::string& text, const std::string& beginning) { return text.rfind(beginning, 0) == 0; }
+
+std::string joined(const std::vector<std::string>& parts, const std::string& between) {
+  std::string text;
+  for (const auto& part : parts) text += (text.empty() ? "" : between) + part;
+  return text;
+}
+
+std::string replaced(const std::string& text, const std::string& part, const std::string& with) {
+  std::string result;
+  std::size_t done = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, done)) {
+    result.append(text, done, at - done).append(with);
+    done = at + part.size();
+  }
+  return result.append(text, done);
+}
+
 std::string harmless(const std::string& line, int column) {
   constexpr int tab = 8;
   std::string shown;

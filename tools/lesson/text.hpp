@@ -11,6 +11,14 @@ namespace attn {
 /// Whether a character belongs to a name in code: a letter, a digit or "_".
 bool is_word(char c);
 
+bool begins_with(const std::string& text, const std::string& beginning);
+
+/// Parts as one text, with something between them.
+std::string joined(const std::vector<std::string>& parts, const std::string& between);
+
+/// A text with every occurrence of a part replaced.
+std::string replaced(const std::string& text, const std::string& part, const std::string& with);
+
 /// How many columns it takes: a Chinese character two, a combining mark none.
 int columns_of(const std::string& text);
 

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "checks/speed.hpp"
+#include "lesson/text.hpp"
 #include "run/frames.hpp"
 #include "run/supervisor.hpp"
 #include "verdict/report.hpp"
@@ -29,6 +30,7 @@
 
 namespace {
 
+using attn::begins_with;
 using attn::judge::Outcome;
 using attn::judge::Report;
 using nlohmann::ordered_json;
@@ -40,8 +42,6 @@ struct Options {
   bool in_process = false;
   bool speed = false;
 };
-
-bool begins_with(const std::string& text, const std::string& beginning) { return text.rfind(beginning, 0) == 0; }
 
 /// @throws std::invalid_argument naming an argument that is not known
 Options options_from(const std::vector<std::string>& arguments) {

@@ -43,12 +43,6 @@ Lines block(const std::string& label, const std::string& text) {
   return lines;
 }
 
-std::string joined(const std::vector<std::string>& words, const std::string& between) {
-  std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
-}
-
 std::string sizes_text(const std::vector<std::size_t>& sizes) {
   std::vector<std::string> numbers;
   for (const auto size : sizes) numbers.push_back(std::to_string(size));

@@ -19,8 +19,6 @@ struct Header {
   std::string rest;
 };
 
-bool begins_with(const std::string& text, const std::string& part) { return text.rfind(part, 0) == 0; }
-
 /// The number at a place of a text that a colon follows, and `at` moved behind the colon; 0 where there is none.
 int number_before_colon(const std::string& text, std::size_t& at) {
   const auto end = text.find_first_not_of("0123456789", at);
@@ -43,13 +41,6 @@ std::optional<Header> header_of(const std::string& row) {
     return header;
   }
   return std::nullopt;
-}
-
-std::string replaced_all(std::string text, const std::string& part, const std::string& with) {
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + with.size())) {
-    text.replace(at, part.size(), with);
-  }
-  return text;
 }
 
 /// The code in a row of GCC's excerpt ("   22 |   code", "      |   ^"); in clang's the whole row is code.
@@ -204,7 +195,7 @@ std::string with_short_types(const std::string& message) {
       {std::regex(R"( \[-W[^\]]*\]| \[-fpermissive\])"), ""},
   };
   constexpr std::size_t most_bytes = 3000;
-  std::string text = replaced_all(replaced_all(message.substr(0, most_bytes), "‘", "'"), "’", "'");
+  std::string text = replaced(replaced(message.substr(0, most_bytes), "‘", "'"), "’", "'");
   for (const auto& [pattern, with] : rules) text = std::regex_replace(text, pattern, with);
   return text;
 }

@@ -51,7 +51,7 @@ int exit_code_of(const Verdict& verdict) {
 }
 
 /// Lines as one text, without a newline at its end.
-std::string joined(const Lines& lines) {
+std::string text_in_json(const Lines& lines) {
   std::string text = text_of(lines);
   if (!text.empty()) text.pop_back();
   return text;
@@ -75,8 +75,8 @@ json as_json(const Lesson& lesson, const Verdict& verdict) {
           {"passed", verdict.passed()},
           {"total", verdict.total()},
           {"mistakes", verdict.report.named()},
-          {"warnings", joined(verdict.warnings)},
-          {"text", joined(verdict.lines)},
+          {"warnings", text_in_json(verdict.warnings)},
+          {"text", text_in_json(verdict.lines)},
           {"checks", checks}};
 }
 

@@ -21,17 +21,6 @@ using lesson::read_file;
 
 namespace {
 
-/// Every place of a part replaced.
-std::string replaced(const std::string& part, const std::string& with, const std::string& text) {
-  std::string result;
-  std::size_t done = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, done)) {
-    result.append(text, done, at - done).append(with);
-    done = at + part.size();
-  }
-  return result.append(text, done);
-}
-
 std::string without_end(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
@@ -101,7 +90,7 @@ void Judgement::next(const judge::Process& ended) {
   steps_.ended(ended.exit_code(), output);
   if (!steps_.command().empty()) return build();
   const auto from_here = [&](const std::string& text) {
-    return replaced(lesson_.root.string() + "/", "", without_end(text));  // as learners know them
+    return replaced(without_end(text), lesson_.root.string() + "/", "");  // as learners know them
   };
   const std::string printed = from_here(without_build_noise(output));
   if (steps_.ok()) {

@@ -65,8 +65,6 @@ void handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);  // without SA_RESTART: poll() returns
 }
 
-bool begins_with(const std::string& text, const char* beginning) { return text.rfind(beginning, 0) == 0; }
-
 /// Whether the last key is Esc, or the beginning of an arrow or another key whose rest may still come.
 bool ends_within_a_key(const std::string& bytes) {
   const auto escape = bytes.rfind('\x1b');
