@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <typeinfo>
 
+#include "lesson/text.hpp"
+
 namespace arma {
 
 namespace {
@@ -37,8 +39,6 @@ arma::cube as_cube(const arma::fcube& x) { return arma::conv_to<arma::cube>::fro
 
 namespace {
 
-bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
 /// "4", or a letter such as L.
 bool is_size(const std::string& word) {
   const bool number = std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
@@ -50,7 +50,7 @@ bool is_size(const std::string& word) {
 bool names_argument(const std::string& message, const std::string& argument) {
   std::vector<std::string> words(1);
   for (const char c : message) {
-    if (is_word_character(c)) {
+    if (is_word(c)) {
       words.back() += c;
     } else if (!words.back().empty()) {
       words.emplace_back();

@@ -251,7 +251,7 @@ int explain(const CLI::App& app, const CLI::ParseError& error, std::vector<std::
   std::ostringstream out;
   std::ostringstream err;
   const int code = app.exit(error, out, err);
-  std::cout << style(out.str(), Look::help);
+  std::cout << style(help_lines(out.str())) << (out.str().empty() ? "" : "\n");
   std::cerr << err.str();
   if (code == 0) return attn::learn::exit_passed;
   std::vector<std::string> commands;

@@ -18,8 +18,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool begins_with(const std::string& text, const std::string& beginning) { return text.rfind(beginning, 0) == 0; }
-
 std::string trimmed(const std::string& text) {
   const auto begin = text.find_first_not_of(" \n");
   if (begin == std::string::npos) return {};

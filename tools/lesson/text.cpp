@@ -1,6 +1,7 @@
 #include "lesson/text.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <sstream>
 #include <string_view>
@@ -116,10 +117,29 @@ std::vector<std::string> cell(const std::string& line, int columns) {
 
 }  // namespace
 
-std::string harmless(const std::string& line) {
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+bool begins_with(const std::string& text, const std::string& beginning) { return text.rfind(beginning, 0) == 0; }
+
+std::string joined(const std::vector<std::string>& parts, const std::string& between) {
+  std::string text;
+  for (const auto& part : parts) text += (text.empty() ? "" : between) + part;
+  return text;
+}
+
+std::string replaced(const std::string& text, const std::string& part, const std::string& with) {
+  std::string result;
+  std::size_t done = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, done)) {
+    result.append(text, done, at - done).append(with);
+    done = at + part.size();
+  }
+  return result.append(text, done);
+}
+
+std::string harmless(const std::string& line, int column) {
   constexpr int tab = 8;
   std::string shown;
-  int column = 0;
   for (const auto& character : characters(line)) {
     if (character.code == '\r') continue;  // lines as Windows ends them
     if (character.code == '\t') {
@@ -228,25 +248,29 @@ std::string in_ascii(const std::string& text) {
   return ascii;
 }
 
-std::string bar(int done, int of, int columns) {
+Line bar(int done, int of, int columns) {
   const int width = std::max(1, columns);
   const int filled = of > 0 ? done * width / of : 0;
-  std::string blocks;
-  for (int i = 0; i < width; ++i) blocks += i < filled ? "█" : "░";
+  Line blocks;
+  for (int i = 0; i < width; ++i) {
+    blocks.spans.push_back(i < filled ? Span{"█", Role::passed} : Span{"░", Role::label});
+  }
   return blocks;
 }
 
-std::vector<std::string> side_by_side(const std::string& left, const std::string& right, int columns) {
+Lines side_by_side(const std::string& left, const std::string& right, int columns) {
   const int half = std::max(2, (columns - 3) / 2);
   const auto a = lines_of(left);
   const auto b = lines_of(right);
-  std::vector<std::string> rows;
-  const auto add = [&](const std::string* one, const char* mark, const std::string* other) {
+  Lines rows;
+  const auto add = [&](const std::string* one, const std::string& mark, const std::string* other) {
     const auto cells = cell(one == nullptr ? "" : harmless(*one), half);
     const auto others = cell(other == nullptr ? "" : harmless(*other), half);
     for (std::size_t i = 0; i < std::max(cells.size(), others.size()); ++i) {
-      const std::string l = i < cells.size() ? cells[i] : "";
-      rows.push_back(padded(l, half) + " " + mark + " " + (i < others.size() ? others[i] : ""));
+      const std::string l = padded(i < cells.size() ? cells[i] : "", half) + " ";
+      const std::string r = " " + (i < others.size() ? others[i] : "");
+      rows.push_back(mark == " " ? Line(l + mark + r, Role::same)
+                                 : Line({{l, Role::left}, {mark, Role::label}, {r, Role::right}}));
     }
   };
   auto pairs = common_lines(a, b);

@@ -3,8 +3,21 @@
 #include <string>
 #include <vector>
 
+#include "lesson/line.hpp"
+
 /// Text as it stands in a terminal: measured in columns, not in bytes. All text is UTF-8.
 namespace attn {
+
+/// Whether a character belongs to a name in code: a letter, a digit or "_".
+bool is_word(char c);
+
+bool begins_with(const std::string& text, const std::string& beginning);
+
+/// Parts as one text, with something between them.
+std::string joined(const std::vector<std::string>& parts, const std::string& between);
+
+/// A text with every occurrence of a part replaced.
+std::string replaced(const std::string& text, const std::string& part, const std::string& with);
 
 /// How many columns it takes: a Chinese character two, a combining mark none.
 int columns_of(const std::string& text);
@@ -17,7 +30,8 @@ std::string right_aligned(int number, int columns);
 
 /// A line as it can be shown without moving the cursor or changing colours: tabs become spaces; control characters and
 /// bytes that are not valid UTF-8, question marks.
-std::string harmless(const std::string& line);
+/// @param column where it begins
+std::string harmless(const std::string& line, int column = 0);
 
 /// A line that is too wide is cut, and ends with "...".
 std::string cut(const std::string& line, int columns);
@@ -42,12 +56,12 @@ std::string in_words(const std::string& text);
 std::string in_ascii(const std::string& text);
 
 /// "██████░░░░" of so many columns; in ASCII and in words "######....".
-std::string bar(int done, int of, int columns);
+Line bar(int done, int of, int columns);
 
 /// Two texts beside each other, equal lines in one row. Between them stands "|" where they differ, "<" or ">" where
 /// only one has the line. Tabs and control characters as in wrapped(). No row is wider than `columns`, or 7. Lines of
 /// texts that are far longer than an answer are not matched.
-std::vector<std::string> side_by_side(const std::string& left, const std::string& right, int columns);
+Lines side_by_side(const std::string& left, const std::string& right, int columns);
 
 /// "12 minutes", "1 minute".
 std::string counted(int number, const std::string& thing);

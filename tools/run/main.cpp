@@ -23,13 +23,16 @@
 #include <vector>
 
 #include "checks/speed.hpp"
+#include "lesson/text.hpp"
 #include "run/edits.hpp"
+#include "run/frames.hpp"
 #include "run/supervisor.hpp"
 #include "verdict/report.hpp"
 #include "verdict/words.hpp"
 
 namespace {
 
+using attn::begins_with;
 using attn::judge::Outcome;
 using attn::judge::Report;
 using nlohmann::ordered_json;
@@ -43,8 +46,6 @@ struct Options {
   bool in_process = false;
   bool speed = false;
 };
-
-bool begins_with(const std::string& text, const std::string& beginning) { return text.rfind(beginning, 0) == 0; }
 
 /// @throws std::invalid_argument naming an argument that is not known
 Options options_from(const std::vector<std::string>& arguments) {
@@ -99,7 +100,7 @@ void write_report(const std::string& file, const nlohmann::json& report) {
 
 /// What became of the checks, in words and in the report file. Returns the exit code.
 int print_results(const Outcome& outcome, const Options& options) {
-  const auto& results = outcome.results;
+  auto results = outcome.results;
   if (!outcome.problem.empty()) {
     const std::string text = "the program " + outcome.problem + "\n" + outcome.printed;
     Report report;
@@ -114,11 +115,12 @@ int print_results(const Outcome& outcome, const Options& options) {
   }
   auto lesson = attn::lesson::lesson_of(outcome.source);
   lesson.work_folder = options.work_folder;
+  attn::judge::find_calls(results, lesson);
   const Report report = attn::judge::make_report(results, lesson);
   write_report(options.report_file, report);
   const attn::judge::Wording wording{!lesson.in_interview(), !lesson.in_interview()};
-  std::cout << (results.size() == 1 ? attn::judge::describe(report.checks.front(), lesson, wording)
-                                    : attn::judge::describe_all(report, lesson, wording));
+  std::cout << attn::text_of(results.size() == 1 ? attn::judge::lines_about(report.checks.front(), lesson, wording)
+                                                 : attn::judge::lines_about(report, lesson, wording));
   return std::all_of(results.begin(), results.end(), [](const auto& r) { return r.passed(); }) ? 0 : 1;
 }
 

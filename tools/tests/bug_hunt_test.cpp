@@ -42,7 +42,7 @@ TEST_P(BugHunt, FailsEveryCheckByItsOwnJudgement) {
   for (const auto& check : report.checks) {
     SCOPED_TRACE(check.full_name());
     ASSERT_EQ(check.state, CheckResult::State::failed);
-    files.insert(check.file);
+    files.insert(check.place.file);
     for (const auto& failure : check.failures) {
       EXPECT_NE(failure.kind, judge::Failure::Kind::exception);
       EXPECT_NE(failure.kind, judge::Failure::Kind::shape);
@@ -57,7 +57,7 @@ TEST_P(BugHunt, FailsEveryCheckByItsOwnJudgement) {
 
 TEST_P(BugHunt, NamesNoBug) {
   EXPECT_THAT(report.named(), IsEmpty());
-  std::string text = describe_all(report, bug_hunt);
+  std::string text = text_of(lines_about(report, bug_hunt));
   for (const auto& check : report.checks) text += describe(check, bug_hunt);
   int bugs = 0;
   for (const auto& mistake : bug_hunt.mistakes()) {

@@ -33,11 +33,11 @@ const std::string folder = "lessons/01_x";
 
 /// A compiler's output for code that nobody compiled: its lines are not asked for.
 std::string explained(const std::string& output) {
-  return errors_explained(output, {folder, [](const std::string&, int) { return ""; }});
+  return text_of(errors_explained(output, {folder, [](const std::string&, int) { return ""; }}));
 }
 
 std::string folded(const std::string& output) {
-  return warnings_folded(output, {folder, [](const std::string&, int) { return ""; }});
+  return text_of(warnings_folded(output, {folder, [](const std::string&, int) { return ""; }}));
 }
 
 // ------------------------------------------------------------------------------------- the table, with real compilers
@@ -170,8 +170,8 @@ std::set<std::string> sentences_used(const std::string& name) {
     if (snippet.has("clang++ alone") && name != "clang++") continue;
     if (snippet.has("Armadillo 11 alone") && new_armadillo) continue;
     const std::string output = compiler.refuse(code + "}\n");
-    std::string text = errors_explained(output, compiler.files());
-    if (text.empty()) text = warnings_folded(output, compiler.files());
+    std::string text = text_of(errors_explained(output, compiler.files()));
+    if (text.empty()) text = text_of(warnings_folded(output, compiler.files()));
     std::string meanings;
     for (const auto& diagnostic : diagnostics_in(output, compiler.files())) {
       const auto* row = explanation_of(diagnostic).row;
@@ -267,7 +267,7 @@ TEST(ErrorsExplained, ShowTheLearnersLineForAnErrorInALibrary) {
       "    ^\n";
   const auto line = [](const std::string&, int number) { return number == 12 ? "    h(3);" : ""; };
   for (const auto& output : {of_gcc, of_clang}) {
-    EXPECT_EQ(errors_explained(output, {folder, line}),
+    EXPECT_EQ(text_of(errors_explained(output, {folder, line})),
               "lessons/01_x/x.cpp:12:5: error: no type named 'result' in 'T'\n"
               "   12 |     h(3);\n"
               "      |     ^\n");
@@ -387,6 +387,34 @@ TEST(LinkErrors, AreShownOnceForEachNameWithoutThePlaces) {
       "collect2: error: ld returned 1 exit status\n";
   EXPECT_THAT(lines_of(explained(output)), SizeIs(2));
   EXPECT_THAT(explained(output), HasSubstr("\n  note    attn::f(int) is used but defined nowhere"));
+}
+
+// ------------------------------------------------------------------------------------------------- output as it is
+
+TEST(OutputLines, HaveTheRolesOfACompilersWords) {
+  const std::string output =
+      "In file included from lessons/01_x/x.cpp:1:\n"
+      "lessons/01_x/x.cpp:22:43: error: no member 't'\n"
+      "   22 |   Q.t()\n"
+      "      |     ^~~~\n"
+      "lessons/01_x/x.cpp:23:1: warning: unused\n"
+      "lessons/01_x/x.cpp:24: undefined reference to `f()'\n"
+      "it says: error: a word\n";
+  const Lines lines = output_lines(output);
+  EXPECT_EQ(text_of(lines), output);
+  const auto role_of = [&](std::size_t line, std::size_t span) { return lines[line].spans.at(span).role; };
+  EXPECT_EQ(role_of(0, 0), Role::label);
+  EXPECT_EQ(lines[1].spans[0].text, "lessons/01_x/x.cpp:22:43");
+  EXPECT_EQ(role_of(1, 0), Role::important);
+  EXPECT_EQ(role_of(1, 2), Role::error);
+  EXPECT_EQ(role_of(1, 4), Role::important);
+  EXPECT_EQ(lines[1].place.value().text(), "lessons/01_x/x.cpp:22");
+  EXPECT_EQ(role_of(2, 0), Role::label);
+  EXPECT_EQ(role_of(2, 1), Role::plain);
+  EXPECT_EQ(role_of(3, 1), Role::caret);
+  EXPECT_EQ(role_of(4, 2), Role::warning);
+  EXPECT_EQ(lines[5].place.value().text(), "lessons/01_x/x.cpp:24");
+  EXPECT_EQ(role_of(6, 0), Role::plain);
 }
 
 }  // namespace

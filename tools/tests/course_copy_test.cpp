@@ -35,7 +35,7 @@ TEST(CourseCopy, PutsBackWhatATestChanged) {
   fs::remove(copy / "README.md");
   write(copy / "notes.txt", "added");
   write(copy / "lessons/99_more/more.cpp", "added");
-  write(copy / ".learn/progress.json", "{}");
+  write(copy / ".learn/state.json", "{}");
   fresh_course_copy();
   EXPECT_EQ(read_file(copy / lesson), read_file(root / lesson));
   EXPECT_EQ(read_file(copy / "README.md"), read_file(root / "README.md"));

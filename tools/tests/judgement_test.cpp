@@ -65,21 +65,21 @@ TEST_F(Judged, FailsWhenACheckFailedWhateverTheExitCode) {
 TEST_F(Judged, DoesNotPassWhenFewerChecksRanThanTheLessonHas) {
   const Verdict verdict = verdict_on(report(passed) + "exit 0");
   EXPECT_EQ(verdict.word(), "could not be judged");
-  EXPECT_THAT(verdict.text, HasSubstr("1 of its 2 checks ran"));
+  EXPECT_THAT(text_of(verdict.lines), HasSubstr("1 of its 2 checks ran"));
 }
 
 TEST_F(Judged, DoesNotPassWithoutAReport) {
   const Verdict verdict = verdict_on("echo hello; exit 0");
   EXPECT_EQ(verdict.word(), "could not be judged");
-  EXPECT_THAT(verdict.text, HasSubstr("hello"));
-  EXPECT_THAT(verdict.text, HasSubstr("its checks gave no report (exit code 0): does your file replace"));
-  EXPECT_THAT(verdict_on("kill -KILL $$").text, HasSubstr("its checks were killed (signal 9)"));
+  EXPECT_THAT(text_of(verdict.lines), HasSubstr("hello"));
+  EXPECT_THAT(text_of(verdict.lines), HasSubstr("its checks gave no report (exit code 0): does your file replace"));
+  EXPECT_THAT(text_of(verdict_on("kill -KILL $$").lines), HasSubstr("its checks were killed (signal 9)"));
 }
 
 TEST_F(Judged, FailsForWhatHappenedBeforeTheFirstCheck) {
   const Verdict verdict = verdict_on("echo '{\"problem\": \"the program crashed\", \"checks\": []}' >$report; exit 1");
   EXPECT_EQ(verdict.word(), "failed");
-  EXPECT_EQ(verdict.text, "✗ 42 sums: the program crashed");
+  EXPECT_EQ(text_of(verdict.lines), "✗ 42 sums: the program crashed\n");
 }
 
 TEST_F(Judged, LetsAProgramThatWasSuspendedGoOn) {
@@ -99,7 +99,7 @@ TEST_F(Judged, HasNoSpeedWhereItsProgramPrintsSomethingElse) {
     write_program("lesson_42", script);
     SpeedTest speed(lesson);
     speed.wait({});
-    return speed.line();
+    return speed.line().text();
   };
   EXPECT_THAT(line_when("echo '{\"what\": \"sum\", \"milliseconds\": 1}'"), HasSubstr("you 1 ms, the reference 2 ms"));
   EXPECT_EQ(line_when("echo a word; echo '{\"what\": \"sum\", \"milliseconds\": 1}'"), "");
@@ -112,8 +112,8 @@ TEST_F(Judged, ShowsTheCompilersWordsAloneWhateverTheEnvironment) {
       {"CLICOLOR_FORCE", "1"}, {"NINJA_STATUS", "at %f "}, {"LD_PRELOAD", "/no/such/library.so"}};
   for (const auto& [name, value] : environment) {
     setenv(name.c_str(), value.c_str(), 1);
-    EXPECT_EQ(verdict_on("").text,
-              "x.cpp:1:1: error: no\n\n42 sums does not compile yet: begin with the first error above")
+    EXPECT_EQ(text_of(verdict_on("").lines),
+              "x.cpp:1:1: error: no\n\n42 sums does not compile yet: begin with the first error above\n")
         << name;
     unsetenv(name.c_str());
   }

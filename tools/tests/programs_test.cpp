@@ -21,17 +21,14 @@ using ::testing::Not;
 const std::vector<std::string> files = {"lessons/01_x/a.cpp", "lessons/01_x/b.cpp"};
 const Place in_b{"lessons/01_x/b.cpp", 22};
 
-TEST(PlaceNamed, IsTheFirstLineOfAFileThatTheTextNames) {
-  const auto place = place_named("at lessons/01_x/b.cpp:22:43: error\nlessons/01_x/a.cpp:3", files);
+TEST(FirstPlace, IsTheFirstLineOfAFileOfTheLesson) {
+  const Lines verdict = {"no place", Line({{"of the checks"}}, Place{"tests/01_x/checks.cpp", 3}),
+                         Line({{"of a file"}}, Place{"lessons/01_x/a.cpp"}), Line({{"here"}}, in_b),
+                         Line({{"later"}}, Place{"lessons/01_x/a.cpp", 3})};
+  const auto place = first_place(verdict, files);
   ASSERT_TRUE(place.has_value());
-  EXPECT_EQ(place->file, "lessons/01_x/b.cpp");
-  EXPECT_EQ(place->line, 22);
-}
-
-TEST(PlaceNamed, IsNoneWithoutALine) {
-  EXPECT_FALSE(place_named("where   lessons/01_x/a.cpp", files).has_value());
-  EXPECT_FALSE(place_named("lessons/01_x/a.cpp: In function", files).has_value());
-  EXPECT_FALSE(place_named("tests/01_x/checks.cpp:3", files).has_value());
+  EXPECT_EQ(place->text(), "lessons/01_x/b.cpp:22");
+  EXPECT_FALSE(first_place({verdict.begin(), verdict.begin() + 3}, files).has_value());
 }
 
 TEST(FirstTodo, IsALineOfTheStub) {

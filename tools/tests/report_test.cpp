@@ -89,7 +89,9 @@ class ReportTest : public ::testing::Test {
   }
 
   Report report(const std::vector<CheckResult>& results) const { return make_report(results, lesson); }
-  std::string of(const std::vector<CheckResult>& results) const { return describe_all(report(results), lesson); }
+  std::string of(const std::vector<CheckResult>& results) const {
+    return text_of(lines_about(report(results), lesson));
+  }
 
   Scratch folder;
   const lesson::Lesson lesson{folder.path(), "42_sums"};
@@ -299,11 +301,65 @@ TEST_F(ReportTest, LeavesOutNamesAndHintsWhereTheyAreNotWanted) {
   auto failure = got(unknown);
   failure.likely = {"doubled"};
   const Report one = report({failed("AddOne", "WorksByHand", failure)});
-  EXPECT_THAT(describe_all(one, lesson), HasSubstr("likely"));
-  const std::string bare = describe_all(one, lesson, {false, false});
+  EXPECT_THAT(text_of(lines_about(one, lesson)), HasSubstr("likely"));
+  const std::string bare = text_of(lines_about(one, lesson, {false, false}));
   EXPECT_THAT(bare, Not(HasSubstr("likely")));
   EXPECT_THAT(bare, Not(HasSubstr("./learn hint")));
   EXPECT_THAT(bare, HasSubstr("value   worst at row 0, col 0: got 1, want 2, off by 1   (1 of 4 differs)"));
+}
+
+// -------------------------------------------------------------------------------------------------------- roles
+
+/// The first line that begins so, without its indent.
+Line line_with(const Lines& lines, const std::string& beginning) {
+  for (const auto& line : lines) {
+    const std::string text = line.text();
+    if (text.compare(std::min(text.find_first_not_of(' '), text.size()), beginning.size(), beginning) == 0) return line;
+  }
+  ADD_FAILURE() << "no line " << beginning << " in\n" << text_of(lines);
+  return Line("none");
+}
+
+Role role_of(const Line& line) { return line.spans.front().role; }
+
+TEST_F(ReportTest, HasTheMistakesNameAsItsLoudestLine) {
+  auto failure = got(unknown);
+  failure.notes = {"a hint"};
+  const auto quiet = lines_about(report({failed("AddOne", "WorksByHand", failure)}), lesson);
+  EXPECT_EQ(role_of(line_with(quiet, "note ")), Role::important);
+  failure.likely = {"doubled"};
+  const Report named = report({failed("AddOne", "WorksByHand", failure), failed("AddOne", "Adds", stated("value", "2")),
+                               passed("AddOne", "Passes")});
+  const auto lines = lines_about(named, lesson);
+  EXPECT_EQ(role_of(lines.front()), Role::failed);
+  EXPECT_EQ(role_of(line_with(lines, "shape ")), Role::label);
+  EXPECT_EQ(line_with(lines, "shape ").spans.back().role, Role::plain);
+  EXPECT_EQ(role_of(line_with(lines, "likely ")), Role::important);
+  EXPECT_EQ(role_of(line_with(lines, "note ")), Role::label);
+  EXPECT_EQ(role_of(line_with(lines, "also failing")), Role::aside);
+  EXPECT_EQ(role_of(line_with(lines, "✗ AddOne.Adds")), Role::aside);
+  EXPECT_EQ(line_with(lines, "hint ").spans.back().role, Role::hint);
+  EXPECT_EQ(role_of(lines.back()), Role::plain);
+  EXPECT_EQ(role_of(lines_about(report({passed("AddOne", "Passes")}), lesson).front()), Role::passed);
+}
+
+TEST_F(ReportTest, HasAPlaceForAnEditor) {
+  Report one = report({failed("AddOne", "WorksByHand", stated("threw", "out of ideas"))});
+  one.checks.front().place = {"lessons/42_sums/sums.cpp", 7};
+  const auto where = line_with(lines_about(one, lesson), "where ");
+  ASSERT_TRUE(where.place.has_value());
+  EXPECT_EQ(where.place->text(), "lessons/42_sums/sums.cpp:7");
+}
+
+TEST_F(ReportTest, HasThePlaceOfATodo) {
+  put(lesson.folder() / "sums.cpp", "\nattn::todo(\"42.1\");\n");
+  auto check = failed("AddOne", "WorksByHand", stated("todo", "TODO(42.1) is not written yet"));
+  check.state = CheckResult::State::not_written;
+  check.failures.front().kind = Failure::Kind::not_written;
+  check.failures.front().task = "42.1";
+  const auto todo = line_with(lines_about(report({check}), lesson), "todo ");
+  ASSERT_TRUE(todo.place.has_value());
+  EXPECT_EQ(todo.place->text(), "lessons/42_sums/sums.cpp:2");
 }
 
 // --------------------------------------------------------------------------------------------------------- JSON
@@ -322,11 +378,11 @@ TEST_F(ReportTest, IsTheSameAfterItHasBeenAFile) {
   check.printed = "12\n";
   check.printed_bytes = 3;
   Report before = report({check, passed("AddOne", "Passes")});
-  before.open_tasks = {{"42.1", "lessons/42_sums/sums.cpp:3"}};
+  before.open_tasks = {{"42.1", {"lessons/42_sums/sums.cpp", 3}}};
   const nlohmann::json json = before;
   const auto after = nlohmann::json::parse(json.dump()).get<Report>();
   EXPECT_EQ(nlohmann::json(after), json);
-  EXPECT_EQ(describe_all(after, lesson), describe_all(before, lesson));
+  EXPECT_EQ(text_of(lines_about(after, lesson)), text_of(lines_about(before, lesson)));
   EXPECT_EQ(nlohmann::json(*decode("text " + encode(failure) + " more")), nlohmann::json(failure));
 }
 

@@ -7,7 +7,6 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -196,36 +195,6 @@ TEST(Store, TakesNamesThatAreNotUtf8) {
 }
 
 TEST(NowText, IsATimeWithItsZone) { EXPECT_THAT(now_text(), MatchesRegex("[0-9-]{10}T[0-9:]{8}[+-][0-9]{4}")); }
-
-// -------------------------------------------------------------------------------------- what an older tool left
-
-TEST(Store, TakesOverTheProgressOfTheOlderTool) {
-  StateFolder course;
-  const fs::path progress = course.folder() / "progress.json";
-  put(progress, R"({"version": 1, "passed": ["00_warm_up", "01_self_attention_v1"]})");
-  const timeval noon = {1700000000, 0};
-  const timeval times[2] = {noon, noon};
-  ASSERT_EQ(utimes(progress.c_str(), times), 0);
-
-  Store store = course.open();
-  ASSERT_THAT(store.state().lessons, SizeIs(2));
-  const LessonRecord& lesson = store.state().lessons.at("00_warm_up");
-  EXPECT_TRUE(lesson.passing);
-  EXPECT_EQ(lesson.passed_text, "");
-  EXPECT_THAT(lesson.first_passed, MatchesRegex("2023-11-1[45]T[0-9:]{8}[+-][0-9]{4}"));
-
-  store.update([](State& state) { state.lessons.erase("00_warm_up"); });
-  EXPECT_THAT(course.read().lessons, SizeIs(1)) << "state.json counts, once it is there";
-  EXPECT_EQ(course.printed(), "");
-}
-
-TEST(Store, KeepsADamagedProgressAside) {
-  StateFolder course;
-  put(course.folder() / "progress.json", R"({"version": 1, "pass)");
-  EXPECT_THAT(course.read().lessons, IsEmpty());
-  EXPECT_THAT(course.printed(), HasSubstr("progress.json cannot be understood: it is cut off"));
-  EXPECT_THAT(course.kept_as("progress.json"), SizeIs(1));
-}
 
 // ----------------------------------------------------------------------------------------------- damaged files
 

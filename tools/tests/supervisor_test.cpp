@@ -108,7 +108,7 @@ TEST(Supervisor, FindsTheLineOfWhatWentWrong) {
   const auto found = outcome_of(filter, {}, "tools");  // as if the program were the learner's file
   ASSERT_EQ(found.report.checks.size(), lines.size());
   for (const auto& check : found.report.checks) {
-    EXPECT_THAT(check.place(), ::testing::EndsWith("tools/tests/misbehaving_checks.cpp:" +
+    EXPECT_THAT(check.place.text(), ::testing::EndsWith("tools/tests/misbehaving_checks.cpp:" +
                                                    std::to_string(line_with(lines.at(check.name)))))
         << check.name;
   }

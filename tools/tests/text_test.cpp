@@ -53,6 +53,10 @@ std::pair<std::string, std::string> sides(const std::vector<std::string>& rows, 
   return {without_spaces(texts.first), without_spaces(texts.second)};
 }
 
+std::vector<std::string> beside(const std::string& left, const std::string& right, int columns) {
+  return lines_of(text_of(side_by_side(left, right, columns)));
+}
+
 /// A line such as a learner may write: deep or shallow, words short or long, narrow or wide, with tabs and combining
 /// marks.
 std::string random_line(std::mt19937& random) {
@@ -159,13 +163,13 @@ TEST(Ascii, IsAllThatIsLeftOfTheQuestionsOfTheCourse) {
 }
 
 TEST(Bar, ShowsTheShareDone) {
-  EXPECT_EQ(bar(0, 4, 4), "░░░░");
-  EXPECT_EQ(bar(1, 4, 8), "██░░░░░░");
-  EXPECT_EQ(bar(4, 4, 4), "████");
-  EXPECT_EQ(bar(0, 0, 2), "░░");
-  EXPECT_EQ(bar(3, 4, -5), "░");
-  EXPECT_EQ(in_ascii(bar(1, 4, 8)), "##......");
-  EXPECT_EQ(in_words(bar(42, 43, 40)).find('.'), 39u) << "it is full only when all is done";
+  EXPECT_EQ(bar(0, 4, 4).text(), "░░░░");
+  EXPECT_EQ(bar(1, 4, 8).text(), "██░░░░░░");
+  EXPECT_EQ(bar(4, 4, 4).text(), "████");
+  EXPECT_EQ(bar(0, 0, 2).text(), "░░");
+  EXPECT_EQ(bar(3, 4, -5).text(), "░");
+  EXPECT_EQ(in_ascii(bar(1, 4, 8).text()), "##......");
+  EXPECT_EQ(in_words(bar(42, 43, 40).text()).find('.'), 39u) << "it is full only when all is done";
 }
 
 TEST(Cut, EndsWithDotsWhereTheLineIsTooWide) {
@@ -176,23 +180,33 @@ TEST(Cut, EndsWithDotsWhereTheLineIsTooWide) {
 }
 
 TEST(SideBySide, PutsEqualLinesInOneRowAndMarksTheOthers) {
-  EXPECT_THAT(side_by_side("a\nmine\nb\nextra\n", "a\nyours\nb\n", 23),
+  EXPECT_THAT(beside("a\nmine\nb\nextra\n", "a\nyours\nb\n", 23),
               ElementsAre("a            a", "mine       | yours", "b            b", "extra      < "));
-  EXPECT_THAT(side_by_side("a\n", "new\na\n", 23), ElementsAre("           > new", "a            a"));
-  EXPECT_THAT(side_by_side("", "", 23), IsEmpty());
+  EXPECT_THAT(beside("a\n", "new\na\n", 23), ElementsAre("           > new", "a            a"));
+  EXPECT_THAT(beside("", "", 23), IsEmpty());
+}
+
+TEST(SideBySide, TellsWhatDiffersFromWhatIsTheSame) {
+  const Lines rows = side_by_side("same\none\n", "same\ntwo\n", 13);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].spans.front().role, Role::same);
+  ASSERT_EQ(rows[1].spans.size(), 3u);
+  EXPECT_EQ(rows[1].spans[0].role, Role::left);
+  EXPECT_EQ(rows[1].spans[2].role, Role::right);
+  EXPECT_EQ(rows[1].spans[2].text, " two");
 }
 
 TEST(SideBySide, LetsNoTabAndNoEscapeSequenceThrough) {
-  EXPECT_THAT(side_by_side("\tif (x) {\r\n", "  if (x) {\n", 60), ElementsAre(StartsWith("        if (x) {      ")));
-  EXPECT_THAT(side_by_side("\x1b[2J", "", 60), Each(Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(beside("\tif (x) {\r\n", "  if (x) {\n", 60), ElementsAre(StartsWith("        if (x) {      ")));
+  EXPECT_THAT(beside("\x1b[2J", "", 60), Each(Not(HasSubstr("\x1b"))));
 }
 
 TEST(SideBySide, GoesOnFurtherInWhereALineIsTooWide) {
-  EXPECT_THAT(side_by_side("  const auto all = of(many);", "", 43),
+  EXPECT_THAT(beside("  const auto all = of(many);", "", 43),
               ElementsAre("  const auto all =   < ", "    of(many);        < "));
-  EXPECT_THAT(side_by_side("              is_a_very_long_name();", "", 43),  // deeper than half of the half
+  EXPECT_THAT(beside("              is_a_very_long_name();", "", 43),  // deeper than half of the half
               ElementsAre("          is_a_very_ < ", "          long_name( < ", "          );         < "));
-  EXPECT_THAT(side_by_side("", std::string(200, ' '), 43), ElementsAre(std::string(20, ' ') + " > "));
+  EXPECT_THAT(beside("", std::string(200, ' '), 43), ElementsAre(std::string(20, ' ') + " > "));
 }
 
 TEST(SideBySide, ShowsEveryLessonAtManyWidthsAndLosesNothing) {
@@ -204,7 +218,7 @@ TEST(SideBySide, ShowsEveryLessonAtManyWidthsAndLosesNothing) {
       const std::pair texts(without_spaces(stub), without_spaces(solution));
       for (int columns = 20; columns <= 220; columns += 7) {  // lines have up to 120; AnyLine goes through all widths
         const int half = (columns - 3) / 2;
-        const auto rows = side_by_side(stub, solution, columns);
+        const auto rows = beside(stub, solution, columns);
         ASSERT_LE(widest(rows), columns) << entry.path() << " at " << columns;
         ASSERT_EQ(sides(rows, half), texts) << entry.path() << " at " << columns;
       }
@@ -226,7 +240,7 @@ TEST(AnyLine, IsShownAtAnyWidthAndLosesNothing) {
       std::string joined;
       for (const auto& row : rows) joined += row;
       ASSERT_EQ(without_spaces(joined), without_spaces(line)) << "at " << columns;
-      const auto pairs = side_by_side(line, other, columns);
+      const auto pairs = beside(line, other, columns);
       const int half = std::max(2, (columns - 3) / 2);
       ASSERT_LE(widest(pairs), std::max(columns, 7)) << line << "\n" << other << " at " << columns;
       ASSERT_EQ(sides(pairs, half), std::pair(without_spaces(line), without_spaces(other))) << "at " << columns;
@@ -246,7 +260,7 @@ TEST(AMegabyte, IsShownSoon) {
        {words, lines, wide, std::string(size, 'x'), std::string(size, ' '), std::string(size, '\t')}) {
     const auto begin = std::clock();
     EXPECT_LE(widest(wrapped(text, 80)), 80);
-    EXPECT_LE(widest(side_by_side(text, solution, 80)), 80);
+    EXPECT_LE(widest(beside(text, solution, 80)), 80);
     EXPECT_LT((std::clock() - begin) / CLOCKS_PER_SEC, 5) << text.substr(0, 10);
   }
 }

@@ -49,10 +49,16 @@ Verdict verdict_without(const lesson::Lesson& lesson, const std::set<std::string
   Verdict verdict;
   for (const auto& [check, task] : lesson.tasks_of_checks()) {
     const bool fails = failing.count(check) != 0;
-    verdict.checks.push_back({check, fails ? "failed" : "passed", fails ? "✗ " + check + "\n" : "", fails ? task : ""});
+    const auto dot = check.find('.');
+    judge::CheckResult result;
+    result.suite = check.substr(0, dot);
+    result.name = check.substr(dot + 1);
+    result.state = fails ? judge::CheckResult::State::failed : judge::CheckResult::State::passed;
+    result.task = task;
+    verdict.report.checks.push_back(result);
   }
   verdict.kind = failing.empty() ? Verdict::Kind::passed : Verdict::Kind::failed;
-  verdict.text = "all of it";
+  verdict.lines = {"all of it"};
   return verdict;
 }
 
@@ -66,26 +72,36 @@ TEST(VerdictOnTask, CountsTheChecksOfThatTaskAlone) {
 
   const Verdict first = verdict_on_task(verdict, lesson, "01.1");
   EXPECT_EQ(first.kind, Verdict::Kind::failed);
-  EXPECT_THAT(first.text, HasSubstr("✗ " + of_first->first));
+  EXPECT_THAT(text_of(first.lines), HasSubstr("✗ 01 self_attention_v1 · " + of_first->first));
   const Verdict second = verdict_on_task(verdict, lesson, "01.2");
   EXPECT_EQ(second.kind, Verdict::Kind::passed);
-  EXPECT_THAT(second.text, HasSubstr("✓ 01.2: "));
+  EXPECT_THAT(text_of(second.lines), HasSubstr("✓ 01.2: "));
   EXPECT_LT(first.total() + second.total(), verdict.total());
 }
 
 TEST(VerdictOnTask, LeavesALessonThatDoesNotCompile) {
   Verdict verdict;
   verdict.kind = Verdict::Kind::not_compiled;
-  verdict.text = "error";
-  EXPECT_EQ(verdict_on_task(verdict, lesson::find_lesson(ATTN_ROOT, "01"), "01.2").text, "error");
+  verdict.lines = {"error"};
+  EXPECT_EQ(text_of(verdict_on_task(verdict, lesson::find_lesson(ATTN_ROOT, "01"), "01.2").lines), "error\n");
+}
+
+TEST(HelpLines, HaveTheNamesOfCommandsBold) {
+  const Lines lines =
+      help_lines("SUBCOMMANDS:\n  check                 build a lesson\n  --plain               no colour\n");
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[1].spans.front().text, "  check");
+  EXPECT_EQ(lines[1].spans.front().role, Role::important);
+  EXPECT_EQ(lines[1].text(), "  check                 build a lesson");
+  EXPECT_EQ(lines[2].spans.front().role, Role::plain);
 }
 
 TEST(Summary, OfAStubNeedsNoVerdict) {
   State state;
   const auto lesson = lesson::find_lesson(ATTN_ROOT, "01");
-  EXPECT_EQ(summary_of_stub(state, lesson), "  01 self_attention_v1: not started");
+  EXPECT_EQ(summary_of_stub(state, lesson).text(), "  01 self_attention_v1: not started");
   state.lessons[lesson.name].first_passed = "2026-11-21";
-  EXPECT_EQ(summary_of_stub(state, lesson), "  01 self_attention_v1: reset since it passed");
+  EXPECT_EQ(summary_of_stub(state, lesson).text(), "  01 self_attention_v1: reset since it passed");
 }
 
 }  // namespace

@@ -15,16 +15,19 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-Verdict verdict_of(Verdict::Kind kind, const std::string& text) {
+std::vector<std::string> texts(const Lines& lines) { return lines_of(text_of(lines)); }
+
+Verdict verdict_of(Verdict::Kind kind, const Lines& lines) {
   Verdict verdict;
   verdict.kind = kind;
-  verdict.text = text;
+  verdict.lines = lines;
   return verdict;
 }
 
 Verdict one_of_two_passed() {
-  Verdict verdict = verdict_of(Verdict::Kind::failed, "✗ 01 sums");
-  verdict.checks = {{"Sums.Add", "passed", "", ""}, {"Sums.Merge", "failed", "threw", "01.2"}};
+  Verdict verdict = verdict_of(Verdict::Kind::failed, {"✗ 01 sums"});
+  verdict.report.checks.resize(2);
+  verdict.report.checks[1].state = judge::CheckResult::State::failed;
   return verdict;
 }
 
@@ -32,6 +35,12 @@ const lesson::Lesson sums{"/course", "01_sums"};
 const std::vector<std::string> sums_files = {"lessons/01_sums/sums.cpp"};
 
 // ------------------------------------------------------------------------------------------------------- watch
+
+TEST(HeaderLines, BeginWithATitleThatStandsOut) {
+  const Lines lines = header_lines("01 sums: Sums", "1 of 2 lessons passed");
+  EXPECT_EQ(lines[0].spans.front().role, Role::important);
+  EXPECT_EQ(lines[1].spans.front().role, Role::label);
+}
 
 TEST(DoingLine, ShowsTheStepsOfABuild) {
   EXPECT_EQ(doing_line("building, step 3 of 14", false, false), "building, step 3 of 14 ...");
@@ -41,30 +50,32 @@ TEST(DoingLine, ShowsTheStepsOfABuild) {
 TEST(DoingLine, HasNoStepsInPlainStyle) { EXPECT_EQ(doing_line("building, step 3 of 14", true, true), "building ..."); }
 
 TEST(VerdictLines, ShowTheTextOfAFailure) {
-  EXPECT_THAT(verdict_lines(verdict_of(Verdict::Kind::failed, "one\ntwo"), {"add"}, "speed"),
+  EXPECT_THAT(texts(verdict_lines(verdict_of(Verdict::Kind::failed, {"one", "two"}), {"add"}, "speed")),
               ElementsAre("one", "two"));
 }
 
 TEST(VerdictLines, ShowWarningsAfterTheVerdict) {
-  Verdict verdict = verdict_of(Verdict::Kind::failed, "✗ 01 sums");
-  verdict.warnings = "unused variable";
-  EXPECT_THAT(verdict_lines(verdict, {}, ""), ElementsAre("✗ 01 sums", "", "unused variable"));
+  Verdict verdict = verdict_of(Verdict::Kind::failed, {"✗ 01 sums"});
+  verdict.warnings = {"unused variable"};
+  EXPECT_THAT(texts(verdict_lines(verdict, {}, "")), ElementsAre("✗ 01 sums", "", "unused variable"));
 }
 
 TEST(VerdictLines, EndWithGoalsAndSpeedWhenPassed) {
-  EXPECT_THAT(verdict_lines(verdict_of(Verdict::Kind::passed, "✓ 01 sums"), {"add", "merge"}, "speed   1 ms",
-                            {"■□  1 of 2 lessons passed", "Next: 02"}),
+  EXPECT_THAT(texts(verdict_lines(verdict_of(Verdict::Kind::passed, {"✓ 01 sums"}), {"add", "merge"}, "speed   1 ms",
+                                  {"■□  1 of 2 lessons passed", "Next: 02"})),
               ElementsAre("✓ 01 sums", "", "Well done. You can now:", "- add", "- merge", "", "speed   1 ms", "",
                           "■□  1 of 2 lessons passed", "Next: 02", HasSubstr("n goes on")));
 }
 
 TEST(VerdictLines, OfferTheKeyForHints) {
-  EXPECT_THAT(verdict_lines(verdict_of(Verdict::Kind::failed, "✗ 01\n  hint    ./learn hint 01.2"), {}, ""),
+  EXPECT_THAT(texts(verdict_lines(
+                  verdict_of(Verdict::Kind::failed, {"✗ 01", labelled("  hint    ", "./learn hint 01.2", Role::hint)}),
+                  {}, "")),
               ElementsAre("✗ 01", "  hint    press h"));
 }
 
 TEST(WelcomeLines, SayWhereToBeginAndWhatRuns) {
-  const Lines lines = welcome_lines({"a.cpp", "b.cpp"}, {"a.cpp", 11}, "building ...");
+  const auto lines = texts(welcome_lines({"a.cpp", "b.cpp"}, {"a.cpp", 11}, "building ..."));
   EXPECT_THAT(lines.front(), HasSubstr("Welcome"));
   EXPECT_THAT(lines, ::testing::Contains(HasSubstr("a.cpp:11")));
   EXPECT_THAT(lines, ::testing::Contains(HasSubstr("2 files")));
@@ -73,47 +84,60 @@ TEST(WelcomeLines, SayWhereToBeginAndWhatRuns) {
 
 TEST(HintLines, ShowTheLevelsUpToTheOneAskedFor) {
   const lesson::Task task{"01.1", "Add", {"Which sum?", "Add the rows.", "sum(X, 1)"}};
-  EXPECT_THAT(hint_lines({task}, 2), ElementsAre("01.1 Add", "", "hint 1 of 3", "Which sum?", "", "hint 2 of 3",
-                                                 "Add the rows.", "", HasSubstr("h shows more")));
-  EXPECT_THAT(hint_lines({task}, 3).back(), HasSubstr("s shows the solution"));
+  EXPECT_THAT(texts(hint_lines({task}, 2)), ElementsAre("01.1 Add", "", "hint 1 of 3", "Which sum?", "", "hint 2 of 3",
+                                                        "Add the rows.", "", HasSubstr("h shows more")));
+  EXPECT_THAT(texts(hint_lines({task}, 3)).back(), HasSubstr("s shows the solution"));
 }
 
 TEST(HintLines, ShowEveryTask) {
-  const Lines lines = hint_lines({{"01.1", "Add", {"a?"}}, {"01.2", "Merge", {"b?"}}}, 1);
+  const auto lines = texts(hint_lines({{"01.1", "Add", {"a?"}}, {"01.2", "Merge", {"b?"}}}, 1));
   EXPECT_THAT(lines, ::testing::IsSupersetOf({"01.1 Add", "a?", "01.2 Merge", "b?"}));
 }
 
+TEST(HintLines, BeginWithATaskThatStandsOut) {
+  EXPECT_EQ(hint_lines({{"01.1", "Add", {"a?"}}}, 1).front().spans.front().role, Role::important);
+}
+
 TEST(ListLines, MarkTheSelectedLesson) {
-  EXPECT_THAT(list_lines({"> now  00 warm up", "       01 sums"}, 1, ""),
+  EXPECT_THAT(texts(list_lines({"> now  00 warm up", "       01 sums"}, 1, "")),
               ElementsAre("  now  00 warm up", ">      01 sums", "", HasSubstr("Enter goes there")));
-  EXPECT_EQ(list_lines({"  a", "  b"}, 1, "01 sums").back(), "at: 01 sums");
+  EXPECT_EQ(list_lines({"  a", "  b"}, 1, "")[1].spans.front().role, Role::selected);
+  EXPECT_EQ(texts(list_lines({"  a", "  b"}, 1, "01 sums")).back(), "at: 01 sums");
 }
 
 TEST(AllLines, ShowWhatRunsAndAtTheEndTheProgress) {
-  const Lines done = {"✓ 00 warm up: 3 of 3 checks"};
-  EXPECT_THAT(all_lines(done, "01 sums: checking ...", "1 of 2 lessons passed"),
-              ElementsAre("01 sums: checking ...", "Ctrl-C stops.", "", done[0]));
-  EXPECT_THAT(all_lines(done, "", "1 of 2 lessons passed"),
-              ElementsAre(done[0], "", "1 of 2 lessons passed", "Esc goes back."));
+  const std::string done = "✓ 00 warm up: 3 of 3 checks";
+  EXPECT_THAT(texts(all_lines({done}, {}, "01 sums: checking ...", "1 of 2 lessons passed")),
+              ElementsAre("01 sums: checking ...", "Ctrl-C stops.", "", done));
+  EXPECT_THAT(texts(all_lines({done}, {}, "", "1 of 2 lessons passed")),
+              ElementsAre(done, "", "1 of 2 lessons passed", "Esc goes back."));
 }
 
 TEST(AllLines, BeginWithWhatASmallTerminalShouldShow) {
-  const Lines done = {"00 a: not started", "02 c: not started", "✗ 01 b: 0 of 3 checks passed"};
-  EXPECT_THAT(all_lines(done, "03 d: building ...", ""),
-              ElementsAre("03 d: building ...", "Ctrl-C stops.", "", done[2], done[0], done[1]));
+  EXPECT_THAT(texts(all_lines({"✗ 01 b: 0 of 3 checks"}, {"00 a: not started"}, "03 d: building ...", "")),
+              ElementsAre("03 d: building ...", "Ctrl-C stops.", "", "✗ 01 b: 0 of 3 checks", "00 a: not started"));
 }
 
 TEST(WatchFooter, ShowsABarOnlyOnceThereIsAVerdict) {
   EXPECT_THAT(
-      watch_footer(sums, sums_files, {}, "", 200),
+      texts(watch_footer(sums, sums_files, {}, "", 200)),
       ElementsAre(
           "", "read   lessons/01_sums/README.md", "write  lessons/01_sums/sums.cpp",
           "n next  p previous  h hint  o read  e edit  l list  s solution  r reset  c check all  ? more  q quit"));
-  EXPECT_THAT(watch_footer(sums, sums_files, one_of_two_passed(), "", 65)[1], bar(1, 2, 40) + " 1 of 2 checks");
+  EXPECT_THAT(texts(watch_footer(sums, sums_files, one_of_two_passed(), "", 65))[1],
+              bar(1, 2, 40).text() + " 1 of 2 checks");
+}
+
+TEST(WatchFooter, HasKeysThatStandOut) {
+  const Line keys = watch_footer(sums, {}, {}, "", 200).back();
+  EXPECT_EQ(keys.spans[0].text, "n");
+  EXPECT_EQ(keys.spans[0].role, Role::important);
+  EXPECT_EQ(keys.spans[1].text, " next");
+  EXPECT_EQ(keys.spans[1].role, Role::plain);
 }
 
 TEST(WatchFooter, BreaksNoKeyFromItsWord) {
-  const Lines lines = watch_footer(sums, {}, {}, "a note", 21);
+  const auto lines = texts(watch_footer(sums, {}, {}, "a note", 21));
   EXPECT_THAT(lines, ElementsAre("", HasSubstr("README"), "a note", "n next  p previous", "h hint  o read",
                                  "e edit  l list", "s solution  r reset", "c check all  ? more", "q quit"));
 }
@@ -131,39 +155,40 @@ TEST(ClockText, CountsDownAndThenUp) {
 }
 
 TEST(ResultLines, SayHowItWent) {
-  EXPECT_EQ(result_lines(interview(12.44, 30, true), {}, {})[0], "Passed: 12.4 minutes of 30, 2 checks used");
-  EXPECT_EQ(result_lines(interview(31, 30, true), {}, {})[0], "Passed, late: 31.0 minutes of 30, 2 checks used");
-  EXPECT_EQ(result_lines(interview(5, 30, false), {}, {})[0], "Not passed: 5.0 minutes of 30, 2 checks used");
+  EXPECT_EQ(texts(result_lines(interview(12.44, 30, true), {}, {}))[0], "Passed: 12.4 minutes of 30, 2 checks used");
+  EXPECT_EQ(texts(result_lines(interview(31, 30, true), {}, {}))[0], "Passed, late: 31.0 minutes of 30, 2 checks used");
+  EXPECT_EQ(texts(result_lines(interview(5, 30, false), {}, {}))[0], "Not passed: 5.0 minutes of 30, 2 checks used");
 }
 
 TEST(ResultLines, CompareWithTheBestSoFar) {
   const Tries before{2, 1, 10, "2026-11-20"};
-  EXPECT_EQ(result_lines(interview(9, 30, true), before, {})[1], "A personal best. 3 attempts so far.");
-  EXPECT_EQ(result_lines(interview(11, 30, true), before, {})[1],
+  EXPECT_EQ(texts(result_lines(interview(9, 30, true), before, {}))[1], "A personal best. 3 attempts so far.");
+  EXPECT_EQ(texts(result_lines(interview(11, 30, true), before, {}))[1],
             "Your best: 10.0 minutes, on 2026-11-20. 3 attempts so far.");
-  EXPECT_EQ(result_lines(interview(1, 30, false), before, {})[1],
+  EXPECT_EQ(texts(result_lines(interview(1, 30, false), before, {}))[1],
             "Your best: 10.0 minutes, on 2026-11-20. 3 attempts so far.");
-  EXPECT_EQ(result_lines(interview(1, 30, false), {}, {})[1], "1 attempt so far; none passed yet.");
+  EXPECT_EQ(texts(result_lines(interview(1, 30, false), {}, {}))[1], "1 attempt so far; none passed yet.");
 }
 
 TEST(ResultLines, NameTheMistakes) {
-  EXPECT_THAT(result_lines(interview(1, 30, false), {}, {"the scores are not scaled"}),
+  EXPECT_THAT(texts(result_lines(interview(1, 30, false), {}, {"the scores are not scaled"})),
               ElementsAre(testing::_, testing::_, "mistake  the scores are not scaled"));
 }
 
 TEST(FollowUpLines, ShowTheAnswerOnlyWhenAsked) {
   const std::vector<lesson::Question> questions = {{"Why √E?", "Variance."}, {"Why softmax?", "Weights."}};
-  EXPECT_THAT(follow_up_lines(questions, 1, false), ElementsAre("", HasSubstr("question 2 of 2"), "", "Why softmax?"));
-  EXPECT_THAT(follow_up_lines(questions, 0, true),
+  EXPECT_THAT(texts(follow_up_lines(questions, 1, false)),
+              ElementsAre("", HasSubstr("question 2 of 2"), "", "Why softmax?"));
+  EXPECT_THAT(texts(follow_up_lines(questions, 0, true)),
               ElementsAre("", HasSubstr("question 1 of 2"), "", "Why √E?", "", "Variance."));
-  EXPECT_THAT(follow_up_lines({}, 0, true), IsEmpty());
+  EXPECT_THAT(texts(follow_up_lines({}, 0, true)), IsEmpty());
 }
 
 TEST(ReviewLines, HideTheAnswerUntilItIsGraded) {
   const lesson::Question question{"Why √E?", "Variance."};
-  EXPECT_THAT(review_lines("01 sums", question, false),
+  EXPECT_THAT(texts(review_lines("01 sums", question, false)),
               ElementsAre("01 sums, sometimes asked", "", "Why √E?", "", "Say your answer aloud."));
-  const Lines graded = review_lines("01 sums", question, true);
+  const auto graded = texts(review_lines("01 sums", question, true));
   EXPECT_THAT(graded, ::testing::IsSupersetOf({"Variance.", "How was yours?"}));
   EXPECT_THAT(graded, Not(::testing::Contains("Say your answer aloud.")));
   EXPECT_THAT(graded, SizeIs(9));
@@ -171,14 +196,14 @@ TEST(ReviewLines, HideTheAnswerUntilItIsGraded) {
 
 TEST(ReviewLines, ShowWhatASeniorInterviewerExpectsBelowTheAnswer) {
   const lesson::Question question{"Why √E?", "Variance.", lesson::Asked::often, "Name the\nassumption."};
-  EXPECT_THAT(review_lines("01 sums", question, false),
+  EXPECT_THAT(texts(review_lines("01 sums", question, false)),
               ElementsAre("01 sums, often asked", "", "Why √E?", "", "Say your answer aloud."));
-  const Lines graded = review_lines("01 sums", question, true);
+  const auto graded = texts(review_lines("01 sums", question, true));
   ASSERT_GE(graded.size(), 8U);
-  EXPECT_THAT(Lines(graded.begin() + 4, graded.begin() + 8),
+  EXPECT_THAT(std::vector(graded.begin() + 4, graded.begin() + 8),
               ElementsAre("Variance.", "", "A senior interviewer expects:", "Name the assumption."));
-  EXPECT_THAT(follow_up_lines({question}, 0, true), ::testing::Contains("Name the assumption."));
-  EXPECT_THAT(follow_up_lines({question}, 0, false), Not(::testing::Contains("Name the assumption.")));
+  EXPECT_THAT(texts(follow_up_lines({question}, 0, true)), ::testing::Contains("Name the assumption."));
+  EXPECT_THAT(texts(follow_up_lines({question}, 0, false)), Not(::testing::Contains("Name the assumption.")));
 }
 
 }  // namespace

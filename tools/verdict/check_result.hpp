@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "lesson/line.hpp"
 #include "verdict/failure.hpp"
 
 namespace attn::judge {
@@ -30,13 +31,10 @@ struct CheckResult {
 
   // Added once the run is over (report.hpp).
   std::string task;      ///< whose hints help: a task's id, or the lesson's number where it is not known
-  std::string file;      ///< which of the learner's files it judges, or their folder
-  int line = 0;          ///< where in it; 0 where that is not known
+  Place place;           ///< in one of the learner's files; or that file, or their folder
   std::string borrowed;  ///< the check that named the mistake, where this one cannot tell
 
   std::string full_name() const { return suite + "." + name; }
-  /// "lessons/00_warm_up/linear.cpp:31".
-  std::string place() const { return line == 0 ? file : file + ":" + std::to_string(line); }
   bool passed() const { return state == State::passed; }
 
   /// The failure that is shown: the first, or the one that ran into a TODO. Null when there is none.

@@ -1,82 +1,15 @@
 #include "verdict/place.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <sstream>
 
-#include "run/process.hpp"
+#include "lesson/text.hpp"
 
 namespace attn::judge {
 
 namespace {
-
-using Frame = std::size_t;
-
-struct Place {
-  std::string file;
-  int line = 0;
-};
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-// ------------------------------------------------------------------------------------------ from addresses to lines
-
-/// "/home/me/course/lessons/01_x/y.cpp:31 (discriminator 2)" as a place in one of the learner's files; none for others.
-Place learners_place(const std::string& row, const lesson::Lesson& lesson) {
-  const std::string folder = lesson.work_folder + "/" + lesson.name + "/";
-  const auto begin = row.find("/" + folder);
-  const auto colon = row.rfind(':');
-  if (begin == std::string::npos || colon == std::string::npos || colon < begin) return {};
-  return {row.substr(begin + 1, colon - begin - 1), std::atoi(row.c_str() + colon + 1)};
-}
-
-/// Which of these frames are in the learner's files, and where. Empty without addr2line or debug information.
-std::map<Frame, Place> learners_places(const std::vector<Frame>& frames, const lesson::Lesson& lesson) {
-  constexpr std::size_t most = 3000;  // what ask() can pass on
-  std::string input;
-  for (std::size_t i = 0; i < std::min(frames.size(), most); ++i) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%#zx\n", frames[i]);
-    input += text;
-  }
-  std::map<Frame, Place> places;
-  std::istringstream answer(
-      ask({"addr2line", "-a", "-i", "-e", "/proc/" + std::to_string(getpid()) + "/exe"}, lesson.root, input, 5).output);
-  Frame frame = 0;
-  for (std::string row; std::getline(answer, row);) {
-    if (row.rfind("0x", 0) == 0) {
-      frame = std::strtoull(row.c_str(), nullptr, 16);
-    } else if (const Place place = learners_place(row, lesson); place.line > 0) {
-      places.emplace(frame, place);  // the innermost, where a call was inlined
-    }
-  }
-  return places;
-}
-
-void find_lines_of_frames(std::vector<CheckResult>& checks, const lesson::Lesson& lesson) {
-  std::vector<Frame> frames;
-  for (auto& check : checks) {
-    if (const Failure* shown = check.shown()) frames.insert(frames.end(), shown->frames.begin(), shown->frames.end());
-  }
-  if (frames.empty()) return;
-  std::sort(frames.begin(), frames.end());
-  frames.erase(std::unique(frames.begin(), frames.end()), frames.end());
-  const auto places = learners_places(frames, lesson);
-  for (auto& check : checks) {
-    const Failure* shown = check.shown();
-    if (shown == nullptr) continue;
-    const auto found =
-        std::find_if(shown->frames.begin(), shown->frames.end(), [&](Frame frame) { return places.count(frame) != 0; });
-    if (found == shown->frames.end()) continue;
-    check.file = places.at(*found).file;
-    check.line = places.at(*found).line;
-  }
-}
 
 // --------------------------------------------------------------------------------------------- where a task begins
 
@@ -232,17 +165,15 @@ int line_of_task(const std::string& title, const std::vector<Definition>& defini
 }
 
 void find_places(std::vector<CheckResult>& checks, const lesson::Lesson& lesson) {
-  find_lines_of_frames(checks, lesson);
   std::map<std::string, std::vector<Definition>> definitions;  // by file
   for (auto& check : checks) {
-    for (auto& failure : check.failures) failure.frames.clear();
-    const bool unknown = check.line == 0 && !check.passed() && check.state != CheckResult::State::not_written;
+    const bool unknown = check.place.line == 0 && !check.passed() && check.state != CheckResult::State::not_written;
     if (!unknown) continue;
-    auto found = definitions.find(check.file);
+    auto found = definitions.find(check.place.file);
     if (found == definitions.end()) {
-      found = definitions.emplace(check.file, definitions_in(code_in(lesson.root / check.file))).first;
+      found = definitions.emplace(check.place.file, definitions_in(code_in(lesson.root / check.place.file))).first;
     }
-    check.line = line_of_task(title_of(check.task, lesson), found->second);
+    check.place.line = line_of_task(title_of(check.task, lesson), found->second);
   }
 }
 

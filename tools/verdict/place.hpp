@@ -8,10 +8,8 @@
 
 namespace attn::judge {
 
-/// Adds file and line to the checks that failed: the innermost call in one of the learner's files that led to an
-/// exception, a crash or an endless loop; else where the function begins that the check's task names. Neither is
-/// always known: the first needs debug information and addr2line.
-/// The frames of all failures are taken out: nobody else can read them.
+/// Adds the line where the function begins that the check's task names, to checks that failed and have no line yet. It
+/// is not always known.
 void find_places(std::vector<CheckResult>& checks, const lesson::Lesson& lesson);
 
 /// A function that a file defines.

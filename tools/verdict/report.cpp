@@ -72,11 +72,18 @@ std::vector<OpenTask> open_tasks(const Lesson& lesson) {
       const auto at = row.find(call);
       if (at == std::string::npos || row.compare(begin, 2, "//") == 0) continue;
       const auto id_begin = at + call.size();
-      open.push_back({row.substr(id_begin, row.find('"', id_begin) - id_begin), file + ":" + std::to_string(number)});
+      open.push_back({row.substr(id_begin, row.find('"', id_begin) - id_begin), {file, number}});
     }
   }
   std::sort(open.begin(), open.end(), [](const OpenTask& a, const OpenTask& b) { return a.task < b.task; });
   return open;
+}
+
+/// A check that ran into a TODO is about the line that calls todo().
+void locate_todo(CheckResult& check, const std::vector<OpenTask>& open) {
+  if (check.state != State::not_written) return;
+  const auto task = std::find_if(open.begin(), open.end(), [&](const OpenTask& one) { return one.task == check.task; });
+  if (task != open.end()) check.place = task->place;
 }
 
 /// Where the learner writes is another folder in an interview; the adapter of a blank class knows the usual one.
@@ -123,7 +130,7 @@ void note_unfinished_expressions(Report& report, const Lesson& lesson) {
     }
     for (auto& check : report.checks) {
       Failure* shown = check.shown();
-      const bool in_file = check.file == file || lesson.judged_file(check.suite) == file;
+      const bool in_file = check.place.file == file || lesson.judged_file(check.suite) == file;
       if (shown == nullptr || !in_file || shown->kind == Failure::Kind::not_written) continue;
       shown->notes.insert(first.dangles ? shown->notes.begin() : shown->notes.end(), advice(first));
     }
@@ -178,14 +185,18 @@ Report make_report(std::vector<CheckResult> checks, const Lesson& lesson, const 
   for (auto& check : checks) {
     check.task = task_of(check, lesson, tasks);
     if (files.count(check.suite) == 0) files[check.suite] = lesson.judged_file(check.suite);
-    check.file = files.at(check.suite);
+    if (check.place.line == 0) check.place.file = files.at(check.suite);
     for (auto& failure : check.failures) use_work_folder(failure, lesson);
     all_passed = all_passed && check.passed();
     met_task = met_task || check.state == State::not_written;
   }
   if (!all_passed) name_mistakes(checks, recordings);
   if (!all_passed) find_places(checks, lesson);
-  if (met_task && checks.size() > 1) report.open_tasks = open_tasks(lesson);
+  if (met_task) {
+    const auto open = open_tasks(lesson);
+    for (auto& check : checks) locate_todo(check, open);
+    if (checks.size() > 1) report.open_tasks = open;
+  }
   report.checks = std::move(checks);
   note_unfinished_expressions(report, lesson);
   return report;
@@ -198,14 +209,14 @@ void to_json(json& out, const Report& report) {
                 {"name", check.name},
                 {"state", text_of(check.state)},
                 {"task", check.task},
-                {"file", check.file}};
-    if (check.line != 0) one["line"] = check.line;
+                {"file", check.place.file}};
+    if (check.place.line != 0) one["line"] = check.place.line;
     if (!check.failures.empty()) one["failures"] = check.failures;
     if (!check.borrowed.empty()) one["borrowed"] = check.borrowed;
     if (check.printed_bytes > 0) one.update({{"printed", check.printed}, {"printed_bytes", check.printed_bytes}});
     out["checks"].push_back(std::move(one));
   }
-  for (const auto& open : report.open_tasks) out["open_tasks"].push_back({open.task, open.place});
+  for (const auto& open : report.open_tasks) out["open_tasks"].push_back({open.task, open.place.file, open.place.line});
   if (!report.remarks.empty()) out["remarks"] = report.remarks;
   if (!report.problem.empty()) out["problem"] = report.problem;
 }
@@ -223,15 +234,16 @@ void from_json(const json& in, Report& report) {
     if (state == std::end(states)) throw std::invalid_argument("unknown state of a check: " + one.at("state").dump());
     check.state = static_cast<State>(state - std::begin(states));
     check.task = one.value("task", "");
-    check.file = one.value("file", "");
-    check.line = one.value("line", 0);
+    check.place = {one.value("file", ""), one.value("line", 0)};
     check.failures = one.value("failures", check.failures);
     check.borrowed = one.value("borrowed", "");
     check.printed = one.value("printed", "");
     check.printed_bytes = one.value("printed_bytes", std::size_t{0});
     report.checks.push_back(std::move(check));
   }
-  for (const auto& open : in.value("open_tasks", json::array())) report.open_tasks.push_back({open.at(0), open.at(1)});
+  for (const auto& open : in.value("open_tasks", json::array())) {
+    report.open_tasks.push_back({open.at(0), {open.at(1), open.at(2)}});
+  }
 }
 
 }  // namespace attn::judge

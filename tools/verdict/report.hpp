@@ -14,8 +14,8 @@ class Recordings;
 
 /// A part of the lesson that still calls todo().
 struct OpenTask {
-  std::string task;   ///< "01.2"
-  std::string place;  ///< "lessons/01_self_attention_v1/self_attention_v1.cpp:31"
+  std::string task;  ///< "01.2"
+  Place place;
 };
 
 /// What came of a run of a lesson's checks: what the report file holds, and what tool and gate go by.

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "lesson/text.hpp"
 #include "verdict/excerpt_text.hpp"
 #include "verdict/thrown.hpp"
 
@@ -18,29 +19,28 @@ using State = CheckResult::State;
 /// The ids of a lesson's mistakes and their sentences, in the order of the catalogue, which begins with what is common.
 using Sentences = std::vector<std::pair<std::string, std::string>>;
 
-/// "  label   text" on a line of its own.
-std::string line(const std::string& label, const std::string& text) {
+/// "  label   " before the text that it names.
+std::string margin(const std::string& label) {
   constexpr std::size_t width = 8;
-  return "\n  " + label + std::string(label.size() < width ? width - label.size() : 1, ' ') + text;
+  return "  " + label + std::string(label.size() < width ? width - label.size() : 1, ' ');
+}
+
+/// "  label   text". Without a label the text goes on below that of the line before; what is important is so as a whole.
+Line fact(const std::string& label, const std::string& text, Role role = Role::plain) {
+  if (label.empty() || role == Role::important) return Line(margin(label) + text, role);
+  return labelled(margin(label), text, role);
 }
 
 /// Every line of `text` after a label, the first line beside it. A long text is cut.
-std::string block(const std::string& label, const std::string& text) {
+Lines block(const std::string& label, const std::string& text) {
   constexpr std::size_t most_bytes = 2000;
   std::size_t end = std::min(text.size(), most_bytes);
   while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // within UTF-8
-  std::string lines;
-  std::istringstream in(end < text.size() ? text.substr(0, end) + " ..." : text);
-  for (std::string row; std::getline(in, row);) {
-    if (!row.empty()) lines += line(lines.empty() ? label : "", row);
+  Lines lines;
+  for (const auto& row : lines_of(end < text.size() ? text.substr(0, end) + " ..." : text)) {
+    if (!row.empty()) lines.push_back(fact(lines.empty() ? label : "", row));
   }
   return lines;
-}
-
-std::string joined(const std::vector<std::string>& words, const std::string& between) {
-  std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
 }
 
 std::string sizes_text(const std::vector<std::size_t>& sizes) {
@@ -61,35 +61,35 @@ std::string recognised(const ShapeFact& shape) {
   return joined(names, " x ");
 }
 
-std::string shape_lines(const ShapeFact& shape) {
+Lines shape_lines(const ShapeFact& shape) {
   if (shape.got == shape.expected) {
-    return line("shape", sizes_text(shape.got) + " (" + joined(shape.axes, " x ") + ")   ok");
+    return {fact("shape", sizes_text(shape.got) + " (" + joined(shape.axes, " x ") + ")   ok")};
   }
   std::string text = "got " + sizes_text(shape.got);
   if (!shape.axes.empty()) text += ", want " + sizes_text(shape.expected) + " (" + joined(shape.axes, " x ") + ")";
   if (std::find(shape.got.begin(), shape.got.end(), 0U) != shape.got.end()) {
-    return line("shape", text) + line("", "what you returned is empty");
+    return {fact("shape", text), fact("", "what you returned is empty")};
   }
   const std::string order = recognised(shape);
-  if (order.empty()) return line("shape", text);
+  if (order.empty()) return {fact("shape", text)};
   const auto& axes = shape.axes;
-  return line("shape", text) + line("", "you returned " + order + ", but rows are " + axes[0] + ", columns are " +
-                                            axes[1] + (axes.size() > 2 ? ", slices are " + axes[2] : ""));
+  return {fact("shape", text), fact("", "you returned " + order + ", but rows are " + axes[0] + ", columns are " +
+                                            axes[1] + (axes.size() > 2 ? ", slices are " + axes[2] : ""))};
 }
 
-std::string worst_lines(const WorstElement& worst) {
+Line worst_line(const WorstElement& worst) {
   std::string place = "row " + std::to_string(worst.place[0]) + ", col " + std::to_string(worst.place[1]);
   if (worst.place.size() > 2) place += ", slice " + std::to_string(worst.place[2]);
   const auto counted = [&](const std::string& verb) {
     return "   (" + std::to_string(worst.wrong) + " of " + std::to_string(worst.total) + " " + verb + ")";
   };
   if (std::isnan(worst.got) && !std::isnan(worst.expected)) {
-    return line("value", "NaN (not a number) at " + place + counted(worst.wrong == 1 ? "is NaN" : "are NaN"));
+    return fact("value", "NaN (not a number) at " + place + counted(worst.wrong == 1 ? "is NaN" : "are NaN"));
   }
   const auto [got, want] = distinct_texts(worst.got, worst.expected);
   const double off = std::abs(worst.got - worst.expected);
   const std::string by = std::isfinite(off) ? ", off by " + number_text(off, 3) : "";
-  return line("value", "worst at " + place + ": got " + got + ", want " + want + by +
+  return fact("value", "worst at " + place + ": got " + got + ", want " + want + by +
                            counted(worst.wrong == 1 ? "differs" : "differ"));
 }
 
@@ -102,51 +102,62 @@ std::string likely_text(const std::vector<std::string>& ids, const Sentences& se
   return joined(says, "; or ");
 }
 
-std::string likely_line(const std::vector<std::string>& ids, const Sentences& sentences, const std::string& borrowed) {
-  const std::string source = borrowed.empty() ? "" : " (shown by " + borrowed + ")";
-  return ids.empty() ? "" : line("likely", likely_text(ids, sentences) + source);
+/// The sentence that helps most is the loudest: the name of the mistake, or the notes where none is named.
+Role note_role(const Failure& failure, const Wording& wording) {
+  return wording.names && !failure.likely.empty() ? Role::plain : Role::important;
 }
 
-std::string thrown_lines(const Failure& failure) {
-  std::string text;
+Lines thrown_lines(const Failure& failure, Role note) {
+  Lines lines;
   for (const auto& [label, thrown] : failure.statements) {
     if (thrown == "std::bad_alloc" || thrown.find("out of memory") != std::string::npos) {
-      text += block(label, thrown + ": it asked for more memory than a check may use");
+      append(lines, block(label, thrown + ": it asked for more memory than a check may use"));
     } else {
       const std::string meaning = explain_thrown(thrown);
-      text += block(label, thrown) + (meaning.empty() ? "" : line("note", meaning));
+      append(lines, block(label, thrown));
+      if (!meaning.empty()) lines.push_back(fact("note", meaning, note));
     }
   }
-  return text;
+  return lines;
 }
 
-/// The lines between the headline and the place.
-std::string failure_lines(const Failure& failure, const Sentences& sentences, const Wording& wording,
-                          const std::string& borrowed = "") {
-  std::string text = failure.expression.empty() ? "" : line("of", failure.expression);
-  if (failure.shape) text += shape_lines(*failure.shape);
-  if (failure.worst) text += worst_lines(*failure.worst);
+/// The lines between the headline and the place. @param borrowed the check that named the mistake, if not this one
+Lines failure_lines(const Failure& failure, const Sentences& sentences, const Wording& wording,
+                    const std::string& borrowed = "") {
+  Lines lines;
+  const Role note = note_role(failure, wording);
+  if (!failure.expression.empty()) lines.push_back(fact("of", failure.expression));
+  if (failure.shape) append(lines, shape_lines(*failure.shape));
+  if (failure.worst) lines.push_back(worst_line(*failure.worst));
   if (failure.excerpt) {
-    for (const auto& [label, row] : excerpt_lines(*failure.excerpt)) text += line(label, row);
+    for (const auto& [label, row] : excerpt_lines(*failure.excerpt)) lines.push_back(fact(label, row));
   }
-  for (const auto& [label, row] : failure.given) text += line(label, row);
+  for (const auto& [label, row] : failure.given) lines.emplace_back(margin(label) + row);
   if (failure.kind == Failure::Kind::exception) {
-    text += thrown_lines(failure);
+    append(lines, thrown_lines(failure, note));
   } else {
-    for (const auto& [label, sentence] : failure.statements) text += block(label, sentence);
+    for (const auto& [label, sentence] : failure.statements) append(lines, block(label, sentence));
   }
   const bool nearly = failure.worst && std::abs(failure.worst->got - failure.worst->expected) < 1e-5;
-  if (nearly) text += line("note", "nearly right: is there a float, or a small number added?");
-  if (wording.names) text += likely_line(failure.likely, sentences, borrowed);
-  for (const auto& note : failure.notes) text += line("note", note);
-  if (wording.names && failure.likely.empty() && !failure.likeness.empty()) text += line("note", failure.likeness);
-  return text;
+  if (nearly) lines.push_back(fact("note", "nearly right: is there a float, or a small number added?", note));
+  if (wording.names && !failure.likely.empty()) {
+    const std::string source = borrowed.empty() ? "" : " (shown by " + borrowed + ")";
+    lines.push_back(fact("likely", likely_text(failure.likely, sentences) + source, Role::important));
+  }
+  for (const auto& sentence : failure.notes) lines.push_back(fact("note", sentence, note));
+  if (wording.names && failure.likely.empty() && !failure.likeness.empty()) {
+    lines.push_back(fact("note", failure.likeness, note));
+  }
+  return lines;
 }
 
-std::string reasons(const CheckResult& result, const Sentences& sentences, const Wording& wording) {
-  if (result.state == State::not_run) return line("ended", "not run: checks before it took too long");
+Lines reasons(const CheckResult& result, const Sentences& sentences, const Wording& wording) {
+  if (result.state == State::not_run) return {fact("ended", "not run: checks before it took too long")};
   const Failure* shown = result.shown();
-  return shown == nullptr ? "" : failure_lines(*shown, sentences, wording, result.borrowed);
+  if (shown == nullptr) return {};
+  Lines lines = failure_lines(*shown, sentences, wording, result.borrowed);
+  if (result.state == State::not_written && !lines.empty()) lines.front().place = result.place;
+  return lines;
 }
 
 /// "label   text" of the first thing that is wrong: not what was looked at, nor a shape that is right.
@@ -156,24 +167,23 @@ std::string first_reason(const CheckResult& result) {
     shown->expression.clear();
     if (shown->worst) shown->shape.reset();
   }
-  std::istringstream in(reasons(plain, {}, {}));
-  std::string row;
-  std::getline(in, row);  // the first line is empty
-  std::getline(in, row);
+  const Lines lines = reasons(plain, {}, {});
+  const std::string row = lines.empty() ? "" : lines.front().text();
   return row.substr(std::min(row.size(), row.find_first_not_of(' ')));
 }
 
-std::string printed_lines(const CheckResult& result) {
+Lines printed_lines(const CheckResult& result) {
   constexpr std::size_t most_lines = 12;
   std::istringstream in(result.printed);
-  std::string shown;
-  std::size_t lines = 0;
+  Lines shown;
   std::size_t bytes = 0;
-  for (std::string row; lines < most_lines && std::getline(in, row); ++lines) {
+  for (std::string row; shown.size() < most_lines && std::getline(in, row);) {
     bytes += row.size() + 1;
-    shown += line(lines == 0 ? "printed" : "", row);
+    shown.push_back(fact(shown.empty() ? "printed" : "", row));
   }
-  if (bytes < result.printed_bytes) shown += line("", "... " + std::to_string(result.printed_bytes) + " bytes in all");
+  if (bytes < result.printed_bytes) {
+    shown.push_back(fact("", "... " + std::to_string(result.printed_bytes) + " bytes in all"));
+  }
   return shown;
 }
 
@@ -184,10 +194,10 @@ Sentences sentences_of(const lesson::Lesson& lesson) {
 }
 
 /// The mistakes that only other checks named, each with its task.
-std::string also_likely(const Report& report, const CheckResult& first, const lesson::Lesson& lesson) {
+Lines also_likely(const Report& report, const CheckResult& first, const lesson::Lesson& lesson) {
   if (report.named().empty()) return {};
   const Sentences sentences = sentences_of(lesson);
-  std::string text;
+  Lines lines;
   std::set<std::string> known;
   for (const auto& failure : first.failures) known.insert(failure.likely.begin(), failure.likely.end());
   for (const auto& result : report.checks) {
@@ -196,15 +206,18 @@ std::string also_likely(const Report& report, const CheckResult& first, const le
     const bool new_to_us = std::none_of(shown->likely.begin(), shown->likely.end(),
                                         [&](const std::string& id) { return known.count(id) != 0; });
     if (!shown->likely.empty() && new_to_us) {
-      text += line(result.task, likely_text(shown->likely, sentences) + " (shown by " + result.full_name() + ")");
+      lines.push_back(fact(result.task,
+                           likely_text(shown->likely, sentences) + " (shown by " + result.full_name() + ")",
+                           Role::important));
     }
     known.insert(shown->likely.begin(), shown->likely.end());
   }
-  return text.empty() ? "" : "\nalso likely" + text + "\n";
+  if (!lines.empty()) lines.insert(lines.begin(), {"", "also likely"});
+  return lines;
 }
 
 /// The other failing checks: those that fail for the same reason in one line, with the name of the first.
-std::string also_failing(const Report& report, const CheckResult& first) {
+Lines also_failing(const Report& report, const CheckResult& first) {
   std::vector<std::pair<std::string, std::vector<const CheckResult*>>> reasons;
   for (const auto& result : report.checks) {
     if (&result == &first || result.passed()) continue;
@@ -218,13 +231,15 @@ std::string also_failing(const Report& report, const CheckResult& first) {
       known->second.push_back(&result);
     }
   }
-  std::string others;
+  Lines lines;
   for (const auto& [reason, results] : reasons) {
     const auto more = results.size() - 1;
-    others += "\n  ✗ " + results.front()->full_name() + (more > 0 ? " and " + std::to_string(more) + " more" : "") +
-              ": " + reason;
+    lines.emplace_back("  ✗ " + results.front()->full_name() +
+                           (more > 0 ? " and " + std::to_string(more) + " more" : "") + ": " + reason,
+                       Role::aside);
   }
-  return others.empty() ? "" : "\nalso failing" + others + "\n";
+  if (!lines.empty()) lines.insert(lines.begin(), {Line(), Line("also failing", Role::aside)});
+  return lines;
 }
 
 }  // namespace
@@ -241,19 +256,59 @@ std::pair<std::string, std::string> distinct_texts(double a, double b) {
   return {number_text(a, digits), number_text(b, digits)};
 }
 
-std::string describe(const Failure& failure) { return failure_lines(failure, {}, {}); }
-
-std::string describe(const CheckResult& result, const lesson::Lesson& lesson, const Wording& wording) {
+Lines lines_about(const CheckResult& result, const lesson::Lesson& lesson, const Wording& wording) {
   const std::string head = lesson.title() + " · " + result.full_name();
-  if (result.passed()) return "✓ " + head + "\n";
-  std::string text = "✗ " + head;
+  if (result.passed()) return {Line("✓ " + head, Role::passed)};
+  Lines lines = {Line("✗ " + head, Role::failed)};
   const Failure* shown = result.shown();
   const bool has_names = shown != nullptr && !shown->likely.empty();
-  text += reasons(result, has_names ? sentences_of(lesson) : Sentences{}, wording);
-  text += printed_lines(result);
-  if (result.state != State::not_written) text += line("where", result.place());
-  if (wording.hints) text += line("hint", "./learn hint " + result.task);
-  return text + "\n";
+  append(lines, reasons(result, has_names ? sentences_of(lesson) : Sentences{}, wording));
+  append(lines, printed_lines(result));
+  if (result.state != State::not_written) {
+    lines.push_back(fact("where", result.place.text()));
+    lines.back().place = result.place;
+  }
+  if (wording.hints) lines.push_back(fact("hint", "./learn hint " + result.task, Role::hint));
+  return lines;
+}
+
+Lines lines_about(const Report& report, const lesson::Lesson& lesson, const Wording& wording) {
+  const auto counts = [&] {
+    return std::to_string(report.passed()) + " of " + std::to_string(report.checks.size()) + " checks passed";
+  };
+  const CheckResult* first = report.first_failing();
+  if (first == nullptr) {
+    Lines passed = {Line("✓ " + lesson.title() + ": " + counts(), Role::passed)};
+    for (const auto& remark : report.remarks) passed.push_back(fact("note", remark, Role::important));
+    return passed;
+  }
+
+  Lines lines = lines_about(*first, lesson, wording);
+  if (wording.names) append(lines, also_likely(report, *first, lesson));
+  append(lines, also_failing(report, *first));
+  const auto not_run = std::count_if(report.checks.begin(), report.checks.end(),
+                                     [](const auto& result) { return result.state == State::not_run; });
+  if (not_run > 0) {
+    const std::string last = std::to_string(not_run);
+    append(lines, {"", "not run: the last " + last + ", because checks before them took too long"});
+  }
+  if (!report.open_tasks.empty()) append(lines, {"", "not written yet"});
+  for (const auto& [task, place] : report.open_tasks) {
+    lines.emplace_back("  TODO(" + task + ")  " + place.text());
+    lines.back().place = place;
+  }
+  append(lines, {"", lesson.title() + ": " + counts()});
+  return lines;
+}
+
+std::string describe(const CheckResult& result, const lesson::Lesson& lesson, const Wording& wording) {
+  return text_of(lines_about(result, lesson, wording));
+}
+
+std::string describe(const Failure& failure) {
+  std::string text;
+  for (const auto& line : failure_lines(failure, {}, {})) text += "\n" + line.text();
+  return text;
 }
 
 std::string short_reason(const CheckResult& result) {
@@ -261,32 +316,6 @@ std::string short_reason(const CheckResult& result) {
   const auto label_end = reason.find(' ');
   const auto text = reason.find_first_not_of(' ', label_end);
   return text == std::string::npos ? reason : reason.substr(0, label_end) + ": " + reason.substr(text);
-}
-
-std::string describe_all(const Report& report, const lesson::Lesson& lesson, const Wording& wording) {
-  const auto counts = [&] {
-    return std::to_string(report.passed()) + " of " + std::to_string(report.checks.size()) + " checks passed";
-  };
-  const CheckResult* first = report.first_failing();
-  if (first == nullptr) {
-    std::string passed = "✓ " + lesson.title() + ": " + counts() + "\n";
-    for (const auto& remark : report.remarks) passed += line("note", remark).substr(1) + "\n";
-    return passed;
-  }
-
-  std::string text = describe(*first, lesson, wording);
-  if (wording.names) text += also_likely(report, *first, lesson);
-  text += also_failing(report, *first);
-  const auto not_run = std::count_if(report.checks.begin(), report.checks.end(),
-                                     [](const auto& result) { return result.state == State::not_run; });
-  if (not_run > 0)
-    text += "\nnot run: the last " + std::to_string(not_run) + ", because checks before them took too long\n";
-  if (!report.open_tasks.empty()) {
-    text += "\nnot written yet";
-    for (const auto& open : report.open_tasks) text += "\n  TODO(" + open.task + ")  " + open.place;
-    text += "\n";
-  }
-  return text + "\n" + lesson.title() + ": " + counts() + "\n";
 }
 
 }  // namespace attn::judge

@@ -3,9 +3,10 @@
 #include <string>
 #include <utility>
 
+#include "lesson/line.hpp"
 #include "verdict/report.hpp"
 
-/// A report in words, as CTest prints it and the tool shows it.
+/// A report in words: as lines, which the tool shows by their roles and CTest prints as text.
 namespace attn::judge {
 
 /// What is left out.
@@ -15,10 +16,13 @@ struct Wording {
 };
 
 /// One check as a whole.
-std::string describe(const CheckResult& result, const lesson::Lesson& lesson, const Wording& wording = {});
+Lines lines_about(const CheckResult& result, const lesson::Lesson& lesson, const Wording& wording = {});
 
 /// All checks: the first that fails as a whole, the others in a line each.
-std::string describe_all(const Report& report, const lesson::Lesson& lesson, const Wording& wording = {});
+Lines lines_about(const Report& report, const lesson::Lesson& lesson, const Wording& wording = {});
+
+/// One check as text.
+std::string describe(const CheckResult& result, const lesson::Lesson& lesson, const Wording& wording = {});
 
 /// The first thing that a failing check has to say, in a line: "threw: out of ideas".
 std::string short_reason(const CheckResult& result);

@@ -24,31 +24,31 @@ std::string cut(const std::string& text, std::size_t most_bytes) {
   return text.substr(0, end) + " ...";
 }
 
-std::string place_of(const Diagnostic& diagnostic) { return diagnostic.file + ":" + std::to_string(diagnostic.line); }
-
 std::string without_suggestion(const std::string& message) {
   static const std::regex suggestion("[;,] did you mean .*\\?$");
   return std::regex_replace(message, suggestion, "");
 }
 
-/// GCC's way to show a line, for clang's errors, too.
-std::string excerpt_of(const Diagnostic& diagnostic) {
+/// The line of code in GCC's way, for clang's errors, too.
+Lines excerpt_of(const Diagnostic& diagnostic) {
   if (diagnostic.source.empty()) return {};
-  const std::string number = std::to_string(diagnostic.line);
+  const std::string number = std::to_string(diagnostic.place.line);
   const std::string margin(number.size() < 5 ? 5 - number.size() : 0, ' ');
-  const std::string source = "\n" + margin + number + " | " + diagnostic.source;
-  if (diagnostic.caret.empty()) return source;
-  return source + "\n" + std::string(margin.size() + number.size(), ' ') + " | " + diagnostic.caret;
+  Lines lines = {quoted_line(margin + number + " |", " " + diagnostic.source, Role::plain)};
+  if (diagnostic.caret.empty()) return lines;
+  const std::string below(margin.size() + number.size(), ' ');
+  lines.push_back(quoted_line(below + " |", " " + diagnostic.caret, Role::caret));
+  return lines;
 }
 
-std::string explained(const Diagnostic& error) {
+Lines explained(const Diagnostic& error) {
   constexpr std::size_t most_bytes = 240;
   const Explanation explanation = explanation_of(error);
   const std::string message = explanation.corrects_compiler ? without_suggestion(error.message) : error.message;
-  std::string text = place_of(error) + ":" + std::to_string(error.column) + ": error: " + cut(message, most_bytes);
-  if (error.in_learners_file) text += excerpt_of(error);
-  if (!explanation.sentence.empty()) text += "\n  note    " + explanation.sentence;
-  return text + "\n";
+  Lines lines = {message_line(error.place, "error", cut(message, most_bytes))};
+  if (error.in_learners_file) append(lines, excerpt_of(error));
+  if (!explanation.sentence.empty()) lines.emplace_back("  note    " + explanation.sentence, Role::important);
+  return lines;
 }
 
 /// A missing return: after another error it may be there, and not understood.
@@ -63,7 +63,7 @@ bool may_follow_from(const Diagnostic& error, const Diagnostic& earlier) {
   std::smatch name;
   if (!std::regex_match(error.message, name, undeclared)) return false;
   const std::regex word("\\b" + (name[1].matched ? name[1] : name[2]).str() + "\\b");
-  return earlier.line <= error.line && std::regex_search(earlier.source, word);
+  return earlier.place.line <= error.place.line && std::regex_search(earlier.source, word);
 }
 
 /// The errors to show: one for each line, those of the learner's files if there are any.
@@ -73,7 +73,7 @@ std::vector<Diagnostic> first_errors(const std::vector<Diagnostic>& errors) {
   std::vector<Diagnostic> first;
   for (const auto& error : errors) {
     const bool follows = std::any_of(first.begin(), first.end(), [&](const auto& earlier) {
-      return place_of(earlier) == place_of(error) || may_follow_from(error, earlier) || is_about_return(error);
+      return earlier.place.text() == error.place.text() || may_follow_from(error, earlier) || is_about_return(error);
     });
     if (error.in_learners_file == learners && !follows) first.push_back(error);
     if (first.size() == most_errors) break;
@@ -94,13 +94,13 @@ std::vector<Diagnostic> of_kind(std::vector<Diagnostic> all, bool errors) {
 /// Warnings that are about the same, shown as one.
 struct Warnings {
   std::string text;
-  std::vector<std::string> places;
+  std::vector<Place> places;
 };
 
-std::string row_of(const Warnings& warnings) {
-  std::string row = "  " + warnings.places.front() + "  " + warnings.text;
+Line row_of(const Warnings& warnings) {
+  std::string row = "  " + warnings.places.front().text() + "  " + warnings.text;
   if (warnings.places.size() > 1) row += " (and " + std::to_string(warnings.places.size() - 1) + " more of this kind)";
-  return row + "\n";
+  return Line({{row}}, warnings.places.front());
 }
 
 std::vector<Warnings> by_kind(const std::vector<Diagnostic>& warnings) {
@@ -111,33 +111,39 @@ std::vector<Warnings> by_kind(const std::vector<Diagnostic>& warnings) {
     const std::string text = sentence.empty() ? cut(warning.message, 100) : sentence;
     auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const auto& other) { return other.text == text; });
     if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {text, {}});
-    if (kind->places.empty() || kind->places.back() != place_of(warning)) kind->places.push_back(place_of(warning));
+    const bool is_new = kind->places.empty() || kind->places.back().text() != warning.place.text();
+    if (is_new) kind->places.push_back(warning.place);
   }
   return kinds;
 }
 
 }  // namespace
 
-std::string errors_explained(const std::string& output, const LearnersFiles& files) {
+Lines errors_explained(const std::string& output, const LearnersFiles& files) {
   const auto errors = of_kind(diagnostics_in(output, files), true);
   if (errors.empty()) return link_errors_explained(output);
   const auto first = first_errors(errors);
-  std::string text;
-  for (const auto& error : first) text += (text.empty() ? "" : "\n") + explained(error);
-  if (errors.size() > first.size()) text += "\n" + counted_more(errors.size() - first.size()) + "\n";
-  return text;
+  Lines lines;
+  for (const auto& error : first) {
+    if (!lines.empty()) lines.emplace_back();
+    append(lines, explained(error));
+  }
+  if (errors.size() > first.size()) append(lines, {"", counted_more(errors.size() - first.size())});
+  return lines;
 }
 
-std::string warnings_folded(const std::string& output, const LearnersFiles& files) {
+Lines warnings_folded(const std::string& output, const LearnersFiles& files) {
   const auto kinds = by_kind(of_kind(diagnostics_in(output, files), false));
   std::size_t count = 0;
   for (const auto& kind : kinds) count += kind.places.size();
   if (count == 0) return {};
-  std::string text = counted(static_cast<int>(count), "warning") + " from the compiler\n";
+  Lines lines = {counted(static_cast<int>(count), "warning") + " from the compiler"};
   const std::size_t shown = std::min(kinds.size(), most_warnings);
-  for (std::size_t i = 0; i < shown; ++i) text += row_of(kinds[i]);
-  if (kinds.size() > shown) text += "  and " + std::to_string(kinds.size() - shown) + " more of other kinds\n";
-  return text;
+  for (std::size_t i = 0; i < shown; ++i) lines.push_back(row_of(kinds[i]));
+  if (kinds.size() > shown) {
+    lines.emplace_back("  and " + std::to_string(kinds.size() - shown) + " more of other kinds");
+  }
+  return lines;
 }
 
 }  // namespace attn::learn

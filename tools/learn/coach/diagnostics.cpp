@@ -13,19 +13,11 @@ namespace attn::learn {
 
 namespace {
 
-struct Place {
-  std::string file;
-  int line = 0;
-  int column = 0;
-};
-
-/// "file:line:column: rest".
+/// "file:line:column: rest"; a linker knows no column.
 struct Header {
   Place place;
   std::string rest;
 };
-
-bool begins_with(const std::string& text, const std::string& part) { return text.rfind(part, 0) == 0; }
 
 /// The number at a place of a text that a colon follows, and `at` moved behind the colon; 0 where there is none.
 int number_before_colon(const std::string& text, std::size_t& at) {
@@ -41,21 +33,14 @@ std::optional<Header> header_of(const std::string& row) {
     Header header{{row.substr(0, colon)}, ""};
     std::size_t at = colon + 1;
     header.place.line = number_before_colon(row, at);
-    header.place.column = header.place.line > 0 ? number_before_colon(row, at) : 0;
-    if (header.place.column == 0) continue;
+    if (header.place.line == 0) continue;
+    header.place.column = number_before_colon(row, at);
     const auto text = row.find_first_not_of(' ', at);
     if (text == std::string::npos) return std::nullopt;
     header.rest = row.substr(text);
     return header;
   }
   return std::nullopt;
-}
-
-std::string replaced_all(std::string text, const std::string& part, const std::string& with) {
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + with.size())) {
-    text.replace(at, part.size(), with);
-  }
-  return text;
 }
 
 /// The code in a row of GCC's excerpt ("   22 |   code", "      |   ^"); in clang's the whole row is code.
@@ -73,7 +58,7 @@ class Reader {
 
   void read(const std::string& row) {
     const auto header = header_of(row);
-    if (!header) {
+    if (!header || header->place.column == 0) {
       read_other(row);
     } else if (begins_with(header->rest, "required ") || begins_with(header->rest, "recursively required")) {
       chain_.push_back(header->place);
@@ -130,9 +115,7 @@ class Reader {
   void begin_diagnostic(bool is_error, const Place& place, const std::string& message) {
     now_ = {};
     now_.is_error = is_error;
-    now_.file = place.file;
-    now_.line = place.line;
-    now_.column = place.column;
+    now_.place = place;
     now_.message = with_short_types(message);
     is_open_ = true;
     excerpt_rows_ = 0;
@@ -140,9 +123,10 @@ class Reader {
 
   void end_diagnostic() {
     if (is_open_) {
-      now_.in_learners_file = is_learners(now_.file);
+      now_.in_learners_file = is_learners(now_.place.file);
       if (!now_.in_learners_file) move_to_learners_line();
-      if (now_.in_learners_file) now_.file.erase(0, now_.file.rfind(files_.folder + "/"));  // as learners know it
+      auto& file = now_.place.file;
+      if (now_.in_learners_file) file.erase(0, file.rfind(files_.folder + "/"));  // as learners know it
       if (!repeats(now_) && !continues_another(now_)) found_.push_back(now_);
       chain_.clear();
     }
@@ -154,9 +138,7 @@ class Reader {
     for (const Place& place : chain_) {
       if (!is_learners(place.file)) continue;
       now_.in_learners_file = true;
-      now_.file = place.file;
-      now_.line = place.line;
-      now_.column = place.column;
+      now_.place = place;
       now_.source = files_.row_of(place.file, place.line);
       now_.caret = now_.source.empty() ? "" : std::string(static_cast<std::size_t>(place.column - 1), ' ') + "^";
       caused_elsewhere_ = true;
@@ -168,7 +150,7 @@ class Reader {
   bool repeats(const Diagnostic& diagnostic) {
     const bool caused_elsewhere = std::exchange(caused_elsewhere_, false);
     return std::any_of(found_.begin(), found_.end(), [&](const Diagnostic& other) {
-      return other.is_error == diagnostic.is_error && other.file == diagnostic.file && other.line == diagnostic.line &&
+      return other.is_error == diagnostic.is_error && other.place.text() == diagnostic.place.text() &&
              (caused_elsewhere || other.message == diagnostic.message);
     });
   }
@@ -213,7 +195,7 @@ std::string with_short_types(const std::string& message) {
       {std::regex(R"( \[-W[^\]]*\]| \[-fpermissive\])"), ""},
   };
   constexpr std::size_t most_bytes = 3000;
-  std::string text = replaced_all(replaced_all(message.substr(0, most_bytes), "‘", "'"), "’", "'");
+  std::string text = replaced(replaced(message.substr(0, most_bytes), "‘", "'"), "’", "'");
   for (const auto& [pattern, with] : rules) text = std::regex_replace(text, pattern, with);
   return text;
 }
@@ -222,6 +204,42 @@ std::vector<Diagnostic> diagnostics_in(const std::string& output, const Learners
   Reader reader(files);
   for (const auto& row : lines_of(output)) reader.read(row);
   return reader.found();
+}
+
+Line message_line(const Place& at, const std::string& kind, const std::string& message) {
+  const bool is_error = kind == "error" || kind == "fatal error";
+  const Role role = is_error ? Role::error : kind == "warning" ? Role::warning : Role::label;
+  return Line({{at.text() + ":" + std::to_string(at.column), Role::important},
+               {": "},
+               {kind, role},
+               {": "},
+               {message, is_error ? Role::important : Role::plain}},
+              at);
+}
+
+Line quoted_line(const std::string& gutter, const std::string& code, Role role) {
+  return Line({{gutter, Role::label}, {code, role}});
+}
+
+Lines output_lines(const std::string& output) {
+  static const std::regex quoted(R"(( +(\d*) *\|)(.*))");
+  static const std::regex message("(fatal error|error|warning|note): (.*)");
+  Lines lines;
+  for (const auto& row : lines_of(output)) {
+    const auto header = header_of(row);
+    std::smatch part;
+    if (begins_with(row, "In file included from ") || begins_with(row, "                 from ")) {
+      lines.emplace_back(row, Role::label);
+    } else if (std::regex_match(row, part, quoted)) {
+      lines.push_back(quoted_line(part[1], part[3], part[2].length() == 0 ? Role::caret : Role::plain));
+    } else if (header && header->place.column > 0 && std::regex_match(header->rest, part, message)) {
+      lines.push_back(message_line(header->place, part[1], part[2]));
+    } else {
+      lines.emplace_back(row);
+      if (header) lines.back().place = header->place;
+    }
+  }
+  return lines;
 }
 
 }  // namespace attn::learn

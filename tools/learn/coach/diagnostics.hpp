@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "lesson/line.hpp"
+
 /// What a compiler says, as data: GCC's and clang's output, with their chains of templates and candidates folded away.
 namespace attn::learn {
 
@@ -11,9 +13,7 @@ namespace attn::learn {
 struct Diagnostic {
   bool is_error = true;
   bool in_learners_file = false;
-  std::string file;
-  int line = 0;
-  int column = 0;
+  Place place;
   std::string message;             ///< with short names of types
   std::string source;              ///< the line of code; may be empty
   std::string caret;               ///< the row below it, with "^"; may be empty
@@ -29,6 +29,15 @@ struct LearnersFiles {
 /// The errors and warnings, in the order in which they were printed. An error in a library that a line of the learner's
 /// causes is given as one of that line, and left out when the line has another error.
 std::vector<Diagnostic> diagnostics_in(const std::string& output, const LearnersFiles& files);
+
+/// "lessons/01_x/x.cpp:22:43: error: message", as compilers write it.
+Line message_line(const Place& at, const std::string& kind, const std::string& message);
+
+/// "   22 | code" or "      | ^~~~". @param gutter with its "|"
+Line quoted_line(const std::string& gutter, const std::string& code, Role role);
+
+/// What a compiler or a linker printed, as it is.
+Lines output_lines(const std::string& output);
 
 /// A compiler's message with the names of types that a reader of the course knows: arma::mat for class
 /// arma::Mat<double>, and no "aka".

@@ -4,6 +4,7 @@
 #include <regex>
 #include <vector>
 
+#include "learn/coach/diagnostics.hpp"
 #include "lesson/text.hpp"
 
 namespace attn::learn {
@@ -24,19 +25,22 @@ std::string advice_on_linking(const std::string& output) {
   return {};
 }
 
-std::string link_errors_explained(const std::string& output) {
+Lines link_errors_explained(const std::string& output) {
   constexpr std::size_t most_shown = 3;
   std::vector<std::string> sentences;
-  std::string text;
+  Lines lines;
   std::size_t errors = 0;
   for (const auto& row : lines_of(output)) {
     const std::string advice = advice_on_linking(row);
     if (advice.empty() || std::find(sentences.begin(), sentences.end(), advice) != sentences.end()) continue;
     sentences.push_back(advice);
-    if (++errors <= most_shown) text += (text.empty() ? "" : "\n") + row + "\n  note    " + advice + "\n";
+    if (++errors > most_shown) continue;
+    if (!lines.empty()) lines.emplace_back();
+    append(lines, output_lines(row));
+    lines.emplace_back("  note    " + advice, Role::important);
   }
-  if (errors > most_shown) text += "\n" + std::to_string(errors - most_shown) + " more names\n";
-  return text;
+  if (errors > most_shown) append(lines, {"", std::to_string(errors - most_shown) + " more names"});
+  return lines;
 }
 
 }  // namespace attn::learn

@@ -88,7 +88,7 @@ std::string clangs_call(const Diagnostic& diagnostic, const std::string& name) {
 
 /// The operator that clang's column is at: it prints the operands' types alone.
 std::string operator_at(const Diagnostic& diagnostic) {
-  const auto at = static_cast<std::size_t>(diagnostic.column - 1);
+  const auto at = static_cast<std::size_t>(diagnostic.place.column - 1);
   if (at >= diagnostic.source.size()) return "?";
   const auto end = diagnostic.source.find_first_not_of("+-*/%=<>!&|", at);
   return diagnostic.source.substr(at, end - at);

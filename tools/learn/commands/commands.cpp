@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "learn/coach/diagnostics.hpp"
 #include "learn/machine/build.hpp"
 #include "learn/machine/checking.hpp"
 #include "learn/machine/speed_test.hpp"
@@ -19,6 +20,7 @@
 #include "learn/screens/terminal.hpp"
 #include "lesson/text.hpp"
 #include "run/process.hpp"
+#include "verdict/words.hpp"
 
 namespace attn::learn {
 
@@ -29,10 +31,11 @@ using nlohmann::json;
 namespace {
 
 void print_next_steps(const Course& course, const Lesson& lesson) {
-  course.print("  read   lessons/" + lesson.name + "/README.md");
-  for (const auto& file : lesson.stub_files()) course.print("  write  " + file);
-  course.print("  check  ./learn check " + lesson.number());
-  course.print("  hint   ./learn hint " + lesson.number());
+  Lines lines = {labelled("  read   ", "lessons/" + lesson.name + "/README.md")};
+  for (const auto& file : lesson.stub_files()) lines.push_back(labelled("  write  ", file));
+  lines.push_back(labelled("  check  ", "./learn check " + lesson.number()));
+  lines.push_back(labelled("  hint   ", "./learn hint " + lesson.number()));
+  course.print(lines);
 }
 
 /// A file's name, which may hold anything, as something that a terminal only shows.
@@ -47,6 +50,13 @@ int exit_code_of(const Verdict& verdict) {
   return verdict.kind == Verdict::Kind::failed ? exit_failed : exit_not_judged;
 }
 
+/// Lines as one text, without a newline at its end.
+std::string text_in_json(const Lines& lines) {
+  std::string text = text_of(lines);
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
 json as_json(const Lesson& lesson, const Verdict& verdict) {
   static const std::map<Verdict::Kind, std::string> ids = {{Verdict::Kind::passed, "passed"},
                                                            {Verdict::Kind::failed, "failed"},
@@ -54,13 +64,20 @@ json as_json(const Lesson& lesson, const Verdict& verdict) {
                                                            {Verdict::Kind::not_judged, "not_judged"},
                                                            {Verdict::Kind::stopped, "stopped"}};
   json checks = json::array();
-  for (const auto& check : verdict.checks) {
-    checks.push_back({{"name", check.name}, {"state", check.state}, {"text", check.text}, {"hint", check.hint}});
+  for (const auto& check : verdict.report.checks) {
+    checks.push_back({{"name", check.full_name()},
+                      {"state", judge::text_of(check.state)},
+                      {"text", check.passed() ? "" : judge::describe(check, lesson)},
+                      {"hint", check.passed() ? "" : check.task}});
   }
-  return {{"lesson", lesson.name},        {"verdict", ids.at(verdict.kind)},
-          {"passed", verdict.passed()},   {"total", verdict.total()},
-          {"mistakes", verdict.mistakes}, {"warnings", verdict.warnings},
-          {"text", verdict.text},         {"checks", checks}};
+  return {{"lesson", lesson.name},
+          {"verdict", ids.at(verdict.kind)},
+          {"passed", verdict.passed()},
+          {"total", verdict.total()},
+          {"mistakes", verdict.report.named()},
+          {"warnings", text_in_json(verdict.warnings)},
+          {"text", text_in_json(verdict.lines)},
+          {"checks", checks}};
 }
 
 /// Bytes that are not valid UTF-8, in what a compiler or a learner's program prints, are replaced: it stays JSON.
@@ -78,7 +95,11 @@ Verdict judge(Course& course, const Lesson& lesson, bool sanitized = false) {
 void print_success(const Course& course, const Lesson& lesson) {
   SpeedTest speed(lesson);
   speed.wait({});
-  if (!speed.line().empty()) course.print("  " + speed.line());
+  Line measured = speed.line();
+  if (!measured.spans.empty()) {
+    measured.spans.insert(measured.spans.begin(), {"  "});
+    course.print(Lines{measured});
+  }
   const Lesson next = next_to_do(course, lesson);
   if (counts_as_passed(standing(course.store.state(), next))) {
     course.print("\nThat was the last lesson: all are passed.");
@@ -103,7 +124,7 @@ int check_all(Course& course, bool in_json) {
     if (!edited(lesson)) {
       result = std::max(result, exit_failed);
       all.push_back(untouched_as_json(lesson));
-      if (!in_json) course.print(summary_of_stub(course.store.state(), lesson));
+      if (!in_json) course.print({summary_of_stub(course.store.state(), lesson)});
       continue;
     }
     const std::string was = course.store.state().current;
@@ -112,7 +133,7 @@ int check_all(Course& course, bool in_json) {
     course.store.update([&](State& state) { state.current = was; });
     result = std::max(result, exit_code_of(verdict));
     all.push_back(as_json(lesson, verdict));
-    if (!in_json) course.print(summary(lesson, verdict, before));
+    if (!in_json) course.print({summary(lesson, verdict, before)});
     if (verdict.kind == Verdict::Kind::stopped) break;
   }
   if (in_json) print_json(json{{"lessons", all}});
@@ -136,10 +157,10 @@ void print_interviews(const Course& course) {
   for (const auto& lesson : all_lessons(course.root)) {
     const auto tried = interviews_of(course.store.state(), lesson.name);
     if (tried.attempts == 0) continue;
-    std::string line = "interview   " + lesson.title() + ": " + counted(tried.attempts, "attempt") + ", " +
-                       std::to_string(tried.passed) + " passed";
+    std::string line =
+        lesson.title() + ": " + counted(tried.attempts, "attempt") + ", " + std::to_string(tried.passed) + " passed";
     if (tried.passed > 0) line += ", best " + minutes_text(tried.best_minutes);
-    course.print(line);
+    course.print({labelled("interview   ", line)});
   }
 }
 
@@ -158,7 +179,8 @@ void print_mistakes(const Course& course) {
   }
   std::stable_sort(mistakes.begin(), mistakes.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   mistakes.resize(std::min(most, mistakes.size()));
-  for (const auto& [times, what] : mistakes) course.print("mistake     " + counted(times, "time") + " in " + what);
+  for (const auto& [times, what] : mistakes)
+    course.print({Line("mistake     " + counted(times, "time") + " in " + what, Role::important)});
 }
 
 }  // namespace
@@ -175,7 +197,7 @@ int overview(Course& course) {
   if (fs::exists(build_folder(course.root) / lesson.program())) return exit_passed;
   course.print("\nbuilding lesson " + lesson.number() + " once, so that checking it is quick ...");
   const auto built = build(course.root, usual_preset, lesson.program());
-  course.print(built.ok ? "ready" : built.output);
+  course.print(built.ok ? Lines{"ready"} : output_lines(built.output));
   return exit_passed;
 }
 
@@ -214,8 +236,9 @@ int check(Course& course, const std::string& name, bool in_json, bool sanitized)
     print_json(as_json(lesson, verdict));
     return exit_code_of(verdict);
   }
-  course.print(verdict.text);
-  if (!verdict.warnings.empty()) course.print("\n" + verdict.warnings);
+  if (!verdict.warnings.empty()) verdict.lines.emplace_back();
+  append(verdict.lines, verdict.warnings);
+  course.print(verdict.lines);
   if (verdict.kind == Verdict::Kind::passed && !sanitized && task.empty()) print_success(course, lesson);
   return exit_code_of(verdict);
 }
@@ -225,10 +248,10 @@ int hint(Course& course, const std::string& topic, std::size_t level) {
   const auto tasks = tasks_for(lesson, task);
   course.print("Hints for " + lesson.title() + ", level " + std::to_string(level) + " of 3");
   for (const auto& shown : tasks) {
-    course.print("\n" + shown.id + " " + shown.title);
+    course.print({"", Line(shown.id + " " + shown.title, Role::important)});
     const std::string& text = shown.levels.at(level - 1);
-    course.print(course.style.columns > 0 ? paragraphs_of(text)
-                                          : lines_of(text));  // a terminal wraps them to its width
+    course.print(as_lines(course.style.columns > 0 ? paragraphs_of(text)
+                                                   : lines_of(text)));  // a terminal wraps them to its width
   }
   note_hint(course.store, lesson, static_cast<int>(level));
   if (level == 3) return exit_passed;
@@ -273,7 +296,7 @@ int demo(const Course& course, const std::string& name, bool with_reference,
   }
   const std::string program = lesson.demo_program() + (with_reference ? "_solution" : "");
   const auto built = build(course.root, usual_preset, program);
-  if (!built.output.empty()) course.print(built.output);
+  if (!built.output.empty()) course.print(output_lines(built.output));
   if (!built.ok) {
     if (with_reference) return exit_not_judged;
     course.print(lesson.title() + " does not compile yet: begin with the first error above.\n./learn demo " +
@@ -305,7 +328,7 @@ int next(Course& course) {
 int solution(const Course& course, const std::string& name, bool beside_the_learners) {
   const Lesson lesson = wanted_lesson(course, name);
   if (beside_the_learners) {
-    course.print(beside_the_reference(lesson, course.style.table_columns()), Look::comparison);
+    course.print(beside_the_reference(lesson, course.style.table_columns()));
     return exit_passed;
   }
   for (const auto& file : given_files(lesson)) {
@@ -359,11 +382,11 @@ int stats(const Course& course) {
   const State& state = course.store.state();
   int checks = 0;
   for (const auto& lesson : all_lessons(course.root)) checks += state.record_of(lesson.name).checks;
-  course.print("lessons     " + progress_text(course));
-  course.print("checks      " + counted(checks, "time") + " judged");
-  course.print("days        " + counted(days_in_a_row(state.days, today()), "day") + " in a row, " +
-               counted(static_cast<int>(state.days.size()), "day") + " in all");
-  course.print("review      " + due_text(course));
+  course.print({labelled("lessons     ", progress_text(course)),
+                labelled("checks      ", counted(checks, "time") + " judged"),
+                labelled("days        ", counted(days_in_a_row(state.days, today()), "day") + " in a row, " +
+                                             counted(static_cast<int>(state.days.size()), "day") + " in all"),
+                labelled("review      ", due_text(course))});
   print_interviews(course);
   print_mistakes(course);
   return exit_passed;

@@ -7,6 +7,7 @@
 
 #include "learn/memory/answers.hpp"
 #include "lesson/text.hpp"
+#include "verdict/words.hpp"
 
 namespace attn::learn {
 
@@ -27,13 +28,16 @@ const std::map<Standing, Name> names = {{Standing::untouched, {"", "untouched"}}
                                         {Standing::reset, {"passed, reset since", "reset"}},
                                         {Standing::regressed, {"no longer passes", "regressed"}}};
 
+Role role_of(Standing standing) {
+  if (standing == Standing::passed) return Role::passed;
+  return standing == Standing::regressed ? Role::warning : Role::plain;
+}
+
 }  // namespace
 
 void Course::print(const std::string& text) const { std::cout << style(text) << std::endl; }
 
-void Course::print(const Lines& lines, Look look) const {
-  for (const auto& line : lines) std::cout << style(line, look) << std::endl;
-}
+void Course::print(const Lines& lines) const { std::cout << style(lines) << std::endl; }
 
 Standing standing(const State& state, const Lesson& lesson) {
   const LessonRecord record = state.record_of(lesson.name);
@@ -123,8 +127,9 @@ Lines curriculum_lines(const Course& course) {
   for (const auto& lesson : lessons) {
     const Standing where = standing(course.store.state(), lesson);
     const bool here = lesson.name == current.name;
-    std::string state = text_of(where);
-    if (here && (where == Standing::untouched || where == Standing::begun)) state = "now";
+    const bool now = here && (where == Standing::untouched || where == Standing::begun);
+    const std::string state = now ? "now" : text_of(where);
+    const std::string begin = (here ? "> " : "  ") + state;
     std::string line =
         (here ? "> " : "  ") + padded(state, state_columns) + "  " + padded(lesson.title(), title_columns);
     const std::string minutes = minutes_column(lesson);
@@ -132,7 +137,9 @@ Lines curriculum_lines(const Course& course) {
     const std::string full = line + "  " + lesson.subject();
     const bool fits = course.style.columns == 0 || columns_of(full) <= course.style.columns;
     const bool worth_cutting = course.style.columns - columns_of(line) > 15;
-    lines.push_back(fits ? full : worth_cutting ? padded(full, course.style.columns - 3) + "..." : line);
+    line = fits ? full : worth_cutting ? padded(full, course.style.columns - 3) + "..." : line;
+    lines.push_back(
+        Line({{begin.substr(0, 2)}, {state, now ? Role::important : role_of(where)}, {line.substr(begin.size())}}));
   }
   return lines;
 }
@@ -144,10 +151,11 @@ std::string progress_text(const Course& course) {
   return std::to_string(passed) + " of " + counted(static_cast<int>(lessons.size()), "lesson") + " passed";
 }
 
-std::string strip_text(const Course& course) {
-  std::string strip;
+Line strip(const Course& course) {
+  Line strip;
   for (const auto& lesson : all_lessons(course.root)) {
-    strip += counts_as_passed(standing(course.store.state(), lesson)) ? "■" : "□";
+    const bool passed = counts_as_passed(standing(course.store.state(), lesson));
+    strip.spans.push_back(passed ? Span{"■", Role::passed} : Span{"□", Role::label});
   }
   return strip;
 }
@@ -160,26 +168,32 @@ std::vector<lesson::Task> tasks_for(const Lesson& lesson, const std::string& top
 }
 
 Verdict verdict_on_task(const Verdict& verdict, const Lesson& lesson, const std::string& task) {
-  if (verdict.checks.empty()) return verdict;
+  if (verdict.report.checks.empty()) return verdict;
   const auto tasks = lesson.tasks_of_checks();
   Verdict on_task = verdict;
-  auto& checks = on_task.checks;
+  auto& checks = on_task.report.checks;
   checks.erase(std::remove_if(checks.begin(), checks.end(),
-                              [&](const Verdict::Check& check) {
-                                const auto known = tasks.find(check.name);
-                                return (known == tasks.end() ? check.hint : known->second) != task;
+                              [&](const judge::CheckResult& check) {
+                                const auto known = tasks.find(check.full_name());
+                                return (known == tasks.end() ? check.task : known->second) != task;
                               }),
                checks.end());
   const auto* first = on_task.first_failing();
   const std::string counts =
       task + ": " + std::to_string(on_task.passed()) + " of " + counted(on_task.total(), "check") + " passed";
   on_task.kind = first == nullptr && !checks.empty() ? Verdict::Kind::passed : Verdict::Kind::failed;
-  on_task.text = first == nullptr ? "✓ " + counts : first->text + "\n" + counts;
-  if (checks.empty()) on_task.text = task + " has no checks of its own: ./learn check " + lesson.number();
+  if (checks.empty()) {
+    on_task.lines = {Line(task + " has no checks of its own: ./learn check " + lesson.number(), Role::important)};
+  } else if (first == nullptr) {
+    on_task.lines = {Line("✓ " + counts, Role::passed)};
+  } else {
+    on_task.lines = judge::lines_about(*first, lesson);
+    append(on_task.lines, {"", Line(counts, Role::important)});
+  }
   return on_task;
 }
 
-std::string summary(const Lesson& lesson, const Verdict& verdict, Standing before) {
+Line summary(const Lesson& lesson, const Verdict& verdict, Standing before) {
   const bool passed = verdict.kind == Verdict::Kind::passed;
   std::string line = (passed ? "✓ " : "✗ ") + lesson.title() + ": ";
   if (verdict.total() > 0) {
@@ -189,10 +203,10 @@ std::string summary(const Lesson& lesson, const Verdict& verdict, Standing befor
   }
   if (!passed && (counts_as_passed(before) || before == Standing::regressed))
     line += "; it passed before, but no longer does";
-  return line;
+  return Line(line, passed ? Role::passed : Role::failed);
 }
 
-std::string summary_of_stub(const State& state, const Lesson& lesson) {
+Line summary_of_stub(const State& state, const Lesson& lesson) {
   const bool passed = standing(state, lesson) == Standing::reset;
   return "  " + lesson.title() + ": " + (passed ? "reset since it passed" : "not started");
 }

@@ -19,7 +19,7 @@ struct Course {
 
   /// Prints to standard output, in the course's style.
   void print(const std::string& text) const;
-  void print(const Lines& lines, Look look = Look::report) const;
+  void print(const Lines& lines) const;
 };
 
 /// Where a lesson stands.
@@ -64,7 +64,7 @@ std::string time_left_text(const Course& course);
 std::string progress_text(const Course& course);
 
 /// A block for each lesson, full where it passed: "■■□□".
-std::string strip_text(const Course& course);
+Line strip(const Course& course);
 
 /// The task whose hints help with a verdict's first failing check, or the lesson's number: and those tasks.
 std::vector<lesson::Task> tasks_for(const lesson::Lesson& lesson, const std::string& topic);
@@ -73,9 +73,9 @@ std::vector<lesson::Task> tasks_for(const lesson::Lesson& lesson, const std::str
 Verdict verdict_on_task(const Verdict& verdict, const lesson::Lesson& lesson, const std::string& task);
 
 /// A verdict in one line, beside where the lesson stood before: "✓ 01 self_attention_v1: 43 of 43 checks".
-std::string summary(const lesson::Lesson& lesson, const Verdict& verdict, Standing before);
+Line summary(const lesson::Lesson& lesson, const Verdict& verdict, Standing before);
 
 /// The same for a lesson whose files are its stubs: that needs no verdict.
-std::string summary_of_stub(const State& state, const lesson::Lesson& lesson);
+Line summary_of_stub(const State& state, const lesson::Lesson& lesson);
 
 }  // namespace attn::learn

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <stdexcept>
 
+#include "learn/coach/diagnostics.hpp"
 #include "learn/commands/commands.hpp"
 #include "learn/machine/build.hpp"
 #include "learn/machine/checking.hpp"
@@ -80,12 +81,6 @@ Built build_model(const Course& course, const std::string& program, std::vector<
   return build_with(course, program, parts);
 }
 
-std::string joined(const std::vector<std::string>& titles) {
-  std::string text;
-  for (const auto& title : titles) text += (text.empty() ? "" : ", ") + title;
-  return text;
-}
-
 /// Becomes the program, so that Ctrl-C and Ctrl-Z reach it as they would reach us.
 [[noreturn]] void become(const Course& course, const std::string& name, const std::vector<std::string>& words) {
   std::vector<std::string> command = {(build_folder(course.root) / name).string()};
@@ -129,10 +124,10 @@ std::string parts_text(const std::vector<ModelPart>& parts) {
       notes += "\n" + part.lesson.title() + " is the reference's, as yours " + part.why_not;
     }
   }
-  if (other.empty()) return "All of it is yours: " + joined(own) + ".";
+  if (other.empty()) return "All of it is yours: " + joined(own, ", ") + ".";
   const std::string begin =
-      own.empty() ? "All of it is the reference's: " : "Yours: " + joined(own) + ".\nThe reference's: ";
-  return begin + joined(other) + "; ./learn " + next + " is next." + notes;
+      own.empty() ? "All of it is the reference's: " : "Yours: " + joined(own, ", ") + ".\nThe reference's: ";
+  return begin + joined(other, ", ") + "; ./learn " + next + " is next." + notes;
 }
 
 int run_model(Course& course, const std::string& program, const std::vector<std::string>& words, bool reference) {
@@ -148,7 +143,7 @@ int run_model(Course& course, const std::string& program, const std::vector<std:
   }
   const Built built = reference ? build(course.root, usual_preset, name) : build_model(course, program, parts);
   if (!built.ok) {
-    course.print(built.output);
+    course.print(output_lines(built.output));
     return exit_not_judged;
   }
   course.print((reference ? "All of it is the reference's." : parts_text(parts)) + "\n");

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <regex>
+
+#include "lesson/text.hpp"
 
 namespace attn::learn {
 
@@ -37,6 +40,17 @@ std::string meant(const std::vector<std::string>& words, const std::vector<std::
     if (i != at) command += " " + words[i];
   }
   return command;
+}
+
+Lines help_lines(const std::string& help) {
+  static const std::regex described("((?:  )?[a-z]+)(  +[^ ].*)");
+  Lines lines;
+  for (const auto& row : lines_of(help)) {
+    std::smatch part;
+    const bool named = std::regex_match(row, part, described);
+    lines.push_back(named ? Line({{part[1], Role::important}, {part[2]}}) : Line(row));
+  }
+  return lines;
 }
 
 }  // namespace attn::learn

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "lesson/line.hpp"
+
 /// What helps with a command line that was not understood.
 namespace attn::learn {
 
@@ -12,5 +14,8 @@ std::size_t edit_distance(const std::string& one, const std::string& other);
 /// The command line that was probably meant: its command spelled as it should be, and in front: "check 01" for "01
 /// chek". Empty when none comes near, or the command is right.
 std::string meant(const std::vector<std::string>& words, const std::vector<std::string>& commands);
+
+/// CLI11's help, with the names of commands standing out.
+Lines help_lines(const std::string& help);
 
 }  // namespace attn::learn

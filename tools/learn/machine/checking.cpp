@@ -21,17 +21,6 @@ using lesson::read_file;
 
 namespace {
 
-/// Every place of a part replaced.
-std::string replaced(const std::string& part, const std::string& with, const std::string& text) {
-  std::string result;
-  std::size_t done = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, done)) {
-    result.append(text, done, at - done).append(with);
-    done = at + part.size();
-  }
-  return result.append(text, done);
-}
-
 std::string without_end(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
@@ -64,8 +53,8 @@ Judgement::Judgement(Lesson lesson, std::string preset)
       printed_(file_prefix_.string() + ".txt"),
       steps_(lesson_.root, preset_, target_) {
   remove_leftovers(folder_, target_ + "-");
-  for (const auto& sentence : unusable_files(lesson_)) verdict_.text += sentence + "\n";
-  if (verdict_.text.empty()) build();
+  verdict_.lines = as_lines(unusable_files(lesson_));
+  if (verdict_.lines.empty()) build();
 }
 
 Judgement::~Judgement() {
@@ -101,71 +90,70 @@ void Judgement::next(const judge::Process& ended) {
   steps_.ended(ended.exit_code(), output);
   if (!steps_.command().empty()) return build();
   const auto from_here = [&](const std::string& text) {
-    return replaced(lesson_.root.string() + "/", "", without_end(text));  // as learners know them
+    return replaced(without_end(text), lesson_.root.string() + "/", "");  // as learners know them
   };
   const std::string printed = from_here(without_build_noise(output));
   if (steps_.ok()) {
-    verdict_.warnings = without_end(warnings_folded(printed, learners_files(lesson_)));
+    verdict_.warnings = warnings_folded(printed, learners_files(lesson_));
     return check();
   }
-  if (steps_.broken()) {
-    verdict_.text = from_here(steps_.complaint(output));
-    return;
-  }
+  if (!steps_.broken()) verdict_.lines = errors_explained(printed, learners_files(lesson_));
+  if (verdict_.lines.empty()) verdict_.lines = output_lines(from_here(steps_.complaint(output)));
+  if (steps_.broken()) return;
   verdict_.kind = Verdict::Kind::not_compiled;
-  const std::string explained = errors_explained(printed, learners_files(lesson_));
-  verdict_.text = (explained.empty() ? from_here(steps_.complaint(output)) + "\n" : explained) + "\n" +
-                  lesson_.title() + " does not compile yet: begin with the first error above";
+  append(verdict_.lines, {"", lesson_.title() + " does not compile yet: begin with the first error above"});
+}
+
+Line Judgement::not_judged(const std::string& why) const {
+  return Line("✗ " + lesson_.title() + " could not be judged: " + why, Role::failed);
 }
 
 /// What the program of checks left instead of a report. Its supervisor runs none of the learner's code, so that it does
 /// not end by itself.
-std::string Judgement::why_no_report(const judge::Process& checks) const {
+Lines Judgement::why_no_report(const judge::Process& checks) const {
   const int code = checks.exit_code();
   const bool from_outside = code == 128 + SIGKILL || code == 128 + SIGTERM;
   const std::string number = code > 128 ? "signal " + std::to_string(code - 128) : "exit code " + std::to_string(code);
-  const std::string printed = without_end(file_or_nothing(printed_));
-  const std::string begin =
-      (printed.empty() ? "✗ " : printed + "\n\n✗ ") + lesson_.title() + " could not be judged: its checks ";
-  if (checks.overran()) return begin + "did not end";
-  if (from_outside) return begin + "were killed (" + number + ")";
-  return begin + "gave no report (" + number + "): does your file replace a function of the library, such as malloc?";
+  const std::string why = checks.overran() ? "did not end"
+                          : from_outside   ? "were killed (" + number + ")"
+                                           : "gave no report (" + number +
+                                               "): does your file replace a function of the library, such as malloc?";
+  Lines lines = as_lines(lines_of(without_end(file_or_nothing(printed_))));
+  if (!lines.empty()) lines.emplace_back();
+  lines.push_back(not_judged("its checks " + why));
+  return lines;
 }
 
 void Judgement::finish(const judge::Process& checks) {
   if (!fs::is_regular_file(report_)) {
-    verdict_.text = why_no_report(checks);
+    verdict_.lines = why_no_report(checks);
     return;
   }
   const auto report = lesson::read_json(report_).get<judge::Report>();
   verdict_.kind = Verdict::Kind::failed;
   if (!report.problem.empty()) {
-    verdict_.text = "✗ " + lesson_.title() + ": " + without_end(report.problem);
+    verdict_.lines = as_lines(lines_of("✗ " + lesson_.title() + ": " + without_end(report.problem)));
+    verdict_.lines.front().spans.front().role = Role::failed;
     return;
   }
   const bool in_interview = lesson_.in_interview();
-  const judge::Wording wording{!in_interview, !in_interview};
-  verdict_.text = without_end(judge::describe_all(report, lesson_, wording));
-  verdict_.mistakes = report.named();
-  for (const auto& check : report.checks) {
-    const std::string text = check.passed() ? "" : judge::describe(check, lesson_, wording);
-    verdict_.checks.push_back({check.full_name(), judge::text_of(check.state), text, check.passed() ? "" : check.task});
-  }
-  if (checks.exit_code() != 0 || report.passed() != verdict_.total()) return;
+  verdict_.lines = judge::lines_about(report, lesson_, {!in_interview, !in_interview});
+  verdict_.report = report;
+  if (checks.exit_code() != 0 || verdict_.passed() != verdict_.total()) return;
   if (verdict_.total() == lesson_.count_checks()) {
     verdict_.kind = Verdict::Kind::passed;
     return;
   }
   verdict_.kind = Verdict::Kind::not_judged;
-  verdict_.text += "\n\n✗ " + lesson_.title() + " could not be judged: " + std::to_string(verdict_.total()) +
-                   " of its " + std::to_string(lesson_.count_checks()) + " checks ran";
+  append(verdict_.lines, {"", not_judged(std::to_string(verdict_.total()) + " of its " +
+                                         std::to_string(lesson_.count_checks()) + " checks ran")});
 }
 
 void Judgement::stop() {
   Job::stop();
   verdict_ = {};
   verdict_.kind = Verdict::Kind::stopped;
-  verdict_.text = lesson_.title() + ": stopped before there was a verdict; Enter or the next save checks again";
+  verdict_.lines = {lesson_.title() + ": stopped before there was a verdict; Enter or the next save checks again"};
 }
 
 }  // namespace attn::learn

@@ -27,7 +27,8 @@ class Judgement : public Job {
   void build();
   void check();
   void finish(const judge::Process& checks);
-  std::string why_no_report(const judge::Process& checks) const;
+  Line not_judged(const std::string& why) const;
+  Lines why_no_report(const judge::Process& checks) const;
 
   lesson::Lesson lesson_;
   std::string preset_;

@@ -47,9 +47,9 @@ void SpeedTest::next(const judge::Process& ended) {
   }
   std::ostringstream line;
   line.precision(3);
-  line << "speed   " << measured.value("what", "") << ": you " << learner_ms_ << " ms, the reference " << milliseconds
+  line << measured.value("what", "") << ": you " << learner_ms_ << " ms, the reference " << milliseconds
        << " ms (both built without optimisation)";
-  line_ = line.str();
+  line_ = labelled("speed   ", line.str());
 }
 
 }  // namespace attn::learn

@@ -5,6 +5,7 @@
 
 #include "learn/machine/job.hpp"
 #include "lesson/lesson.hpp"
+#include "lesson/line.hpp"
 
 namespace attn::learn {
 
@@ -14,8 +15,8 @@ class SpeedTest : public Job {
   explicit SpeedTest(lesson::Lesson lesson);
   ~SpeedTest() override;
 
-  /// One line; empty when nothing could be measured.
-  const std::string& line() const { return line_; }
+  /// Empty when nothing could be measured.
+  const Line& line() const { return line_; }
 
  private:
   enum class Stage { building, learner, reference };
@@ -27,7 +28,7 @@ class SpeedTest : public Job {
   std::filesystem::path output_;
   Stage stage_ = Stage::building;
   double learner_ms_ = 0;
-  std::string line_;
+  Line line_;
 };
 
 }  // namespace attn::learn

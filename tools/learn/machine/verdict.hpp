@@ -1,7 +1,9 @@
 #pragma once
 
 #include <string>
-#include <vector>
+
+#include "lesson/line.hpp"
+#include "verdict/report.hpp"
 
 namespace attn::learn {
 
@@ -14,22 +16,15 @@ struct Verdict {
     not_judged,  ///< the build or the program of checks is broken
     stopped,     ///< by Ctrl-C
   };
-  struct Check {
-    std::string name;   ///< "Suite.Check"
-    std::string state;  ///< passed, failed, not_written, ended, stopped, not_run
-    std::string text;   ///< what its failure says; empty when it passed
-    std::string hint;   ///< the task or the lesson whose hints help
-  };
 
   Kind kind = Kind::not_judged;
-  std::string text;      ///< what to show: the compiler's errors, explained, or the report of the checks
-  std::string warnings;  ///< a line for each kind of the compiler's, where it compiled
-  std::vector<Check> checks;
-  std::vector<std::string> mistakes;  ///< ids in the catalogue that were named
+  Lines lines;           ///< what to show: the compiler's errors, explained, or the report of the checks
+  Lines warnings;        ///< one for each kind of the compiler's, where it compiled
+  judge::Report report;  ///< of the checks; without any where they did not run
 
-  int passed() const;
-  int total() const { return static_cast<int>(checks.size()); }
-  const Check* first_failing() const;
+  int passed() const { return report.passed(); }
+  int total() const { return static_cast<int>(report.checks.size()); }
+  const judge::CheckResult* first_failing() const { return report.first_failing(); }
 
   /// A word for it: "passed", "failed", "does not compile", "could not be judged", "stopped".
   std::string word() const;

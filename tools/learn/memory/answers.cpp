@@ -218,15 +218,14 @@ std::string read_answer(const Lesson& lesson, const std::string& file) {
   return read_file(lesson.root / file);
 }
 
-std::vector<std::string> beside_the_reference(const Lesson& lesson, int columns) {
-  std::vector<std::string> lines;
+Lines beside_the_reference(const Lesson& lesson, int columns) {
+  Lines lines;
   const int half = (columns - 3) / 2;
   for (const auto& file : given_files(lesson)) {
     const fs::path reference = lesson.solution_folder() / fs::path(file).filename();
     if (!lines.empty()) lines.emplace_back();
-    lines.push_back(padded("yours: " + fs::path(file).filename().string(), half) + "   the reference");
-    const auto rows = side_by_side(read_answer(lesson, file), lesson::read_file(reference), columns);
-    lines.insert(lines.end(), rows.begin(), rows.end());
+    lines.emplace_back(padded("yours: " + fs::path(file).filename().string(), half) + "   the reference", Role::same);
+    append(lines, side_by_side(read_answer(lesson, file), lesson::read_file(reference), columns));
   }
   return lines;
 }

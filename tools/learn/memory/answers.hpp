@@ -6,6 +6,7 @@
 
 #include "learn/memory/files.hpp"
 #include "lesson/lesson.hpp"
+#include "lesson/line.hpp"
 
 /// The learner's own files: what they started as, and how nothing of them gets lost.
 namespace attn::learn {
@@ -25,7 +26,7 @@ std::vector<std::string> unusable_files(const lesson::Lesson& lesson);
 std::string read_answer(const lesson::Lesson& lesson, const std::string& file);
 
 /// What the learner wrote beside the reference, file by file, in lines of this width.
-std::vector<std::string> beside_the_reference(const lesson::Lesson& lesson, int columns);
+Lines beside_the_reference(const lesson::Lesson& lesson, int columns);
 
 /// Whether the learner has written anything in this lesson: changed a stub, deleted or added a file.
 bool edited(const lesson::Lesson& lesson);

@@ -39,11 +39,12 @@ void record(Store& store, const Lesson& lesson, const Verdict& verdict) {
         if (verdict.kind == Verdict::Kind::not_compiled) return;  // says nothing about what is in the files
         ++record.checks;
         record.passing = verdict.kind == Verdict::Kind::passed;
-        for (const auto& id : verdict.mistakes) {  // once, however often the text is judged before it is fixed
+        const auto named = verdict.report.named();
+        for (const auto& id : named) {  // once, however often the text is judged before it is fixed
           const auto& known = record.named;
           if (std::find(known.begin(), known.end(), id) == known.end()) ++record.mistakes[id];
         }
-        record.named = verdict.mistakes;
+        record.named = named;
         if (!record.passing) return;
         record.passed_text = text;
         if (!record.first_passed.empty()) return;

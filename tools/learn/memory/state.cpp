@@ -3,11 +3,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <ctime>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -181,61 +179,32 @@ json parse(const std::string& text) {
   }
 }
 
-/// Checks that it is an object of this version.
-void check_version(const json& file, int expected) {
+/// Checks that it is an object of our version.
+void check_version(const json& file) {
   const json* version = field(object(file, "the whole file"), "version");
-  if (version == nullptr || !version->is_number_integer() || *version < expected) {
-    refuse("version", std::to_string(expected));
+  if (version == nullptr || !version->is_number_integer() || *version < our_version) {
+    refuse("version", std::to_string(our_version));
   }
-  if (*version > expected) {
+  if (*version > our_version) {
     const std::string theirs = version->dump();
-    throw Unusable("it is of version " + theirs + ", and this course knows " + std::to_string(expected),
+    throw Unusable("it is of version " + theirs + ", and this course knows " + std::to_string(our_version),
                    "version-" + theirs, "A newer course can read it: update this one and move it back.");
   }
 }
 
 State parse_state(const std::string& text) {
   const json file = parse(text);
-  check_version(file, our_version);
+  check_version(file);
   State state;
   take(file, "the whole file", state);
   return state;
 }
 
-/// What a course without state.json wrote: {"version": 1, "passed": [names]}.
-State parse_progress(const std::string& text, const std::string& when) {
-  const json file = parse(text);
-  check_version(file, 1);
-  std::vector<std::string> passed;
-  if (const json* names = field(file, "passed")) take(*names, "passed", passed);
-  State state;
-  for (const std::string& lesson : passed) {
-    state.lessons[lesson].first_passed = when;
-    state.lessons[lesson].passing = true;
-  }
-  return state;
-}
-
-std::string text_of(const fs::path& file) {
-  if (!fs::is_regular_file(file)) throw Damaged("it is not a file");
-  return lesson::read_file(file);
-}
-
-/// The file that the state is in: state.json, or what an older course left, or none.
-fs::path find_source(const fs::path& folder) {
-  for (const char* name : {"state.json", "progress.json"}) {
-    if (fs::exists(folder / name)) return folder / name;
-  }
-  return {};
-}
-
 /// @throws Unusable when what is there is not a state; another exception when it cannot be read.
-State read_state(const fs::path& source) {
-  if (source.empty()) return {};
-  if (source.filename() == "state.json") return parse_state(text_of(source));
-  struct stat status {};
-  const bool known = stat(source.c_str(), &status) == 0;
-  return parse_progress(text_of(source), time_text(known ? status.st_mtime : std::time(nullptr)));
+State read_state(const fs::path& file) {
+  if (!fs::exists(file)) return {};
+  if (!fs::is_regular_file(file)) throw Damaged("it is not a file");
+  return parse_state(lesson::read_file(file));
 }
 
 // --------------------------------------------------------------------------------------------------- writing
@@ -293,7 +262,7 @@ fs::path free_name(const fs::path& wanted) {
 /// The newest state. What is not a state is kept aside and reported. Call it under the lock.
 State read_or_keep_aside(const fs::path& folder, std::ostream& err) {
   for (;;) {
-    const fs::path source = find_source(folder);
+    const fs::path source = folder / "state.json";
     try {
       return read_state(source);
     } catch (const Unusable& reason) {
@@ -323,7 +292,7 @@ Store::Store(const fs::path& root, std::ostream& err) : folder_(root / ".learn")
 void Store::refresh() {
   if (in_memory_) return;
   try {
-    state_ = read_state(find_source(folder_));
+    state_ = read_state(folder_ / "state.json");
     return;
   } catch (const Unusable&) {
     // to be kept aside, unless another tool is just doing that

@@ -64,7 +64,7 @@ class Interview : public Screen {
     verdict_ = judgement_->verdict();
     judgement_.reset();
     count_check(verdict_->kind);
-    mistakes_.insert(verdict_->mistakes.begin(), verdict_->mistakes.end());
+    for (const auto& id : verdict_->report.named()) mistakes_.insert(id);
     if (verdict_->kind == Verdict::Kind::passed) finish();
     return true;
   }
@@ -109,7 +109,7 @@ class Interview : public Screen {
     switch (key) {
       case 'c': check(); return true;
       case 't': toggle_task(); return true;
-      case 'e': edit(lesson_, verdict_ ? verdict_->text : ""); return true;
+      case 'e': edit(lesson_, verdict_ ? verdict_->lines : Lines{}); return true;
       case 'q': ask("Hand it in as it is? It counts as not passed.", [this] { finish(); }); return true;
       default: return false;
     }
@@ -161,16 +161,14 @@ class Interview : public Screen {
   Lines header() const override {
     const std::string checks = counted(record_.checks, "check") + " used";
     const bool has_corner = !plain();  // where the clock is
-    return {"Interview: " + lesson_.title(), checks + (has_corner || is_over_ ? "" : ", " + clock()), ""};
+    return header_lines("Interview: " + lesson_.title(), checks + (has_corner || is_over_ ? "" : ", " + clock()));
   }
 
   Lines body() const override {
     if (is_over_) return comparing_ ? beside_the_reference(lesson_, terminal_.columns()) : result();
     if (judgement_) return {plain() ? "checking ..." : judgement_->doing() + " ..."};
-    return verdict_ && !showing_task_ ? lines_of(verdict_->text) : paragraphs_of(brief_.text);
+    return verdict_ && !showing_task_ ? verdict_->lines : as_lines(paragraphs_of(brief_.text));
   }
-
-  Look look() const override { return is_over_ && comparing_ ? Look::comparison : Look::report; }
 
   Lines result() const {
     std::vector<std::string> mistakes;
@@ -178,18 +176,20 @@ class Interview : public Screen {
       if (mistakes_.count(mistake.id) != 0) mistakes.push_back(mistake.says);
     }
     Lines lines = result_lines(record_, before_, mistakes);
-    const Lines follow_up = follow_up_lines(questions_, asked_, answered_);
-    lines.insert(lines.end(), follow_up.begin(), follow_up.end());
+    append(lines, follow_up_lines(questions_, asked_, answered_));
     return lines;
   }
 
   Lines footer() const override {
     Lines lines = {""};
-    for (const auto& file : lesson_.stub_files()) lines.push_back("write  " + file);
-    if (!note_.empty()) lines.push_back(note_);
-    const std::string toggle = showing_task_ ? "t the last check  " : verdict_ ? "t the task again  " : "";
-    lines.push_back(is_over_ ? "a answer  n next question  s reference beside yours  q quit"
-                             : "c check (it counts)  " + toggle + "e edit  q hand in");
+    for (const auto& file : lesson_.stub_files()) lines.push_back(labelled("write  ", file));
+    if (!note_.empty()) lines.emplace_back(note_);
+    Keys keys = {{"a", "answer"}, {"n", "next question"}, {"s", "reference beside yours"}, {"q", "quit"}};
+    if (!is_over_) {
+      keys = {{"c", "check (it counts)"}, {"e", "edit"}, {"q", "hand in"}};
+      if (verdict_) keys.insert(keys.begin() + 1, {"t", showing_task_ ? "the last check" : "the task again"});
+    }
+    append(lines, key_lines(keys, terminal_.columns()));
     return lines;
   }
 

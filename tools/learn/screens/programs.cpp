@@ -44,19 +44,12 @@ std::string program_name(const std::string& command) {
 
 }  // namespace
 
-std::optional<Place> place_named(const std::string& text, const std::vector<std::string>& files) {
-  std::optional<Place> first;
-  std::size_t first_at = std::string::npos;
-  for (const auto& file : files) {
-    for (auto at = text.find(file + ":"); at < first_at; at = text.find(file + ":", at + 1)) {
-      const auto digits = text.substr(at + file.size() + 1, 6);
-      const auto line = std::atoi(digits.c_str());
-      if (line == 0) continue;
-      first = Place{file, line};
-      first_at = at;
-    }
+std::optional<Place> first_place(const Lines& verdict, const std::vector<std::string>& files) {
+  for (const auto& [spans, place] : verdict) {
+    const bool known = place && place->line > 0;
+    if (known && std::find(files.begin(), files.end(), place->file) != files.end()) return place;
   }
-  return first;
+  return {};
 }
 
 Place first_todo(const lesson::Lesson& lesson) {
@@ -84,9 +77,9 @@ std::vector<std::string> editor_arguments(const std::string& editor, const std::
   if (is_one_of({"vi", "vim", "nvim", "view", "nano", "pico", "emacs", "emacsclient", "micro", "kak", "joe", "mg"})) {
     arguments = {"+" + line, at.file};
   } else if (is_one_of({"code", "code-insiders", "codium", "cursor"})) {
-    arguments = {"-g", at.file + ":" + line};
+    arguments = {"-g", at.text()};
   } else if (is_one_of({"hx", "helix", "subl", "zed"})) {
-    arguments = {at.file + ":" + line};
+    arguments = {at.text()};
   } else {
     return files;
   }
@@ -95,7 +88,7 @@ std::vector<std::string> editor_arguments(const std::string& editor, const std::
   return arguments;
 }
 
-std::vector<std::string> editor_command(const lesson::Lesson& lesson, const std::string& verdict) {
+std::vector<std::string> editor_command(const lesson::Lesson& lesson, const Lines& verdict) {
   std::string editor;
   for (const char* variable : {"VISUAL", "EDITOR"}) {
     if (editor.empty()) editor = environment(variable);
@@ -106,7 +99,7 @@ std::vector<std::string> editor_command(const lesson::Lesson& lesson, const std:
   }
   if (editor.empty()) return {};
   const auto files = lesson.stub_files();
-  const auto named = place_named(verdict, files);
+  const auto named = first_place(verdict, files);
   std::vector<std::string> command = {"sh", "-c", editor + " \"$@\"", "sh"};
   const auto arguments = editor_arguments(editor, files, named ? *named : first_todo(lesson));
   command.insert(command.end(), arguments.begin(), arguments.end());

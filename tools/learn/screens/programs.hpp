@@ -6,19 +6,14 @@
 #include <vector>
 
 #include "lesson/lesson.hpp"
+#include "lesson/line.hpp"
 
 /// The programs that a screen gives its terminal to: the learner's editor, and a reader of chapters.
 namespace attn::learn {
 
-/// Where in a file.
-struct Place {
-  std::string file;
-  int line = 1;
-};
-
-/// The first of these files that a text names with a line, as a verdict names an open TODO, an error of the compiler, or
-/// where a check failed.
-std::optional<Place> place_named(const std::string& text, const std::vector<std::string>& files);
+/// The first line of one of these files that a verdict is about: an open TODO, an error of the compiler, or where a
+/// check failed.
+std::optional<Place> first_place(const Lines& verdict, const std::vector<std::string>& files);
 
 /// The first line with a TODO in the files of a lesson, or else its first line.
 Place first_todo(const lesson::Lesson& lesson);
@@ -32,7 +27,7 @@ std::vector<std::string> editor_arguments(const std::string& editor, const std::
 /// The learner's editor on the files of a lesson: $VISUAL, else $EDITOR, with its arguments; else VS Code in its own
 /// terminal, else a usual one. Empty when there is none.
 /// @param verdict what was said of these files; may be empty: then it begins at the first TODO
-std::vector<std::string> editor_command(const lesson::Lesson& lesson, const std::string& verdict);
+std::vector<std::string> editor_command(const lesson::Lesson& lesson, const Lines& verdict);
 
 /// A program that shows a lesson's chapter: VS Code in its own terminal, else a pager, with lowdown's rendering where
 /// that is installed.

@@ -92,7 +92,7 @@ class Review : public Screen {
   }
 
   Lines header() const override {
-    return {"Review: " + counted(static_cast<int>(turns_.size()), "item") + " to go", ""};
+    return {Line("Review: " + counted(static_cast<int>(turns_.size()), "item") + " to go", Role::important), ""};
   }
 
   Lines body() const override {
@@ -104,11 +104,12 @@ class Review : public Screen {
 
   Lines footer() const override {
     Lines lines = {""};
-    if (!note_.empty()) lines.push_back(note_);
+    if (!note_.empty()) lines.emplace_back(note_);
     const bool is_question = item().question.has_value();
-    lines.emplace_back(!is_question ? "y begin  n not today  q quit"
-                       : answered_  ? "0 to 5 grade  q quit"
-                                    : "a answer  q quit");
+    const Keys keys = !is_question ? Keys{{"y", "begin"}, {"n", "not today"}, {"q", "quit"}}
+                      : answered_  ? Keys{{"0", "to 5 grade"}, {"q", "quit"}}
+                                   : Keys{{"a", "answer"}, {"q", "quit"}};
+    append(lines, key_lines(keys, terminal_.columns()));
     return lines;
   }
 

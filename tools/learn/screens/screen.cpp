@@ -42,7 +42,6 @@ void Screen::draw() {
   Page page{header(), {}, footer()};
   try {
     page.body = on_yes_ ? Lines{question_, "", "y yes   any other key no"} : body();
-    if (!on_yes_) page.look = look();
   } catch (const std::exception& error) {
     page.body = {error.what()};
   }
@@ -97,7 +96,7 @@ void Screen::ask(const std::string& question, std::function<void()> yes) {
   on_yes_ = std::move(yes);
 }
 
-void Screen::edit(const lesson::Lesson& lesson, const std::string& verdict) {
+void Screen::edit(const lesson::Lesson& lesson, const Lines& verdict) {
   const auto command = editor_command(lesson, verdict);
   if (command.empty()) {
     note_ = "No editor is set. For example: export EDITOR=nano";

@@ -40,9 +40,6 @@ class Screen {
   virtual Lines body() const = 0;
   virtual Lines footer() const = 0;
 
-  /// What the body is, for its colours.
-  virtual Look look() const { return Look::report; }
-
   /// Whether the page changes by itself, and is drawn at every tick.
   virtual bool is_moving() const { return false; }
 
@@ -68,7 +65,7 @@ class Screen {
 
   /// Opens the learner's editor on the files of a lesson.
   /// @param verdict what was said of them: the editor begins at the line that it names
-  void edit(const lesson::Lesson& lesson, const std::string& verdict);
+  void edit(const lesson::Lesson& lesson, const Lines& verdict);
 
   /// Shows the chapter of a lesson, in a pager or an editor.
   void read_chapter(const lesson::Lesson& lesson);

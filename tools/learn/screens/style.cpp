@@ -19,17 +19,23 @@ constexpr const char* usual = "\x1b[0m";
 constexpr const char* link_begin = "\x1b]8;;";
 constexpr const char* link_end = "\x1b\\";
 
-const char* sequence_of(Paint paint, bool colours) {
-  switch (paint) {
-    case Paint::usual: return "";
-    case Paint::strong: return "\x1b[1m";
-    case Paint::dim: return "\x1b[2m";
-    case Paint::good: return colours ? "\x1b[32m" : "";
-    case Paint::bad: return colours ? "\x1b[31m" : "";
-    case Paint::error: return colours ? "\x1b[1;31m" : "\x1b[1m";
-    case Paint::attention: return colours ? "\x1b[35m" : "";
-    case Paint::other: return colours ? "\x1b[36m" : "";
-    case Paint::cursor: return "\x1b[7m";
+/// Magenta is how compilers have warnings: yellow cannot be read on white.
+const char* sequence_of(Role role, bool colours) {
+  switch (role) {
+    case Role::plain:
+    case Role::hint:
+    case Role::same: return "";
+    case Role::important: return "\x1b[1m";
+    case Role::label:
+    case Role::aside: return "\x1b[2m";
+    case Role::passed:
+    case Role::caret:
+    case Role::right: return colours ? "\x1b[32m" : "";
+    case Role::failed: return colours ? "\x1b[31m" : "";
+    case Role::error: return colours ? "\x1b[1;31m" : "\x1b[1m";
+    case Role::warning: return colours ? "\x1b[35m" : "";
+    case Role::left: return colours ? "\x1b[36m" : "";
+    case Role::selected: return "\x1b[7m";
   }
   return "";
 }
@@ -83,17 +89,19 @@ std::string Style::spelled(const std::string& text) const {
   return ascii ? in_ascii(text) : words ? in_words(text) : text;
 }
 
-std::vector<Row> Style::rows_of(const Lines& lines, Look look) const {
-  Lines in_style;
-  for (const auto& line : lines) in_style.push_back(spelled(line));
-  return painted(in_style, look, columns);
+std::vector<Row> Style::rows_of(const Lines& lines) const {
+  Lines in_style = lines;
+  for (auto& line : in_style) {
+    for (auto& span : line.spans) span.text = spelled(span.text);
+  }
+  return painted(in_style, columns);
 }
 
 std::string Style::drawn(const Row& row) const {
   if (plain) return text_of(row);
   std::string text;
   for (const auto& piece : row) {
-    const std::string sequence = sequence_of(piece.paint, colours);
+    const std::string sequence = sequence_of(piece.role, colours);
     const bool linked = !links.empty() && !piece.link.empty();
     if (linked) text += link_begin + links + percent_encoded(piece.link) + link_end;
     text += sequence.empty() ? piece.text : sequence + piece.text + usual;
@@ -102,12 +110,21 @@ std::string Style::drawn(const Row& row) const {
   return text;
 }
 
-std::string Style::operator()(const std::string& text, Look look) const {
-  if (columns == 0) return spelled(text);
-  std::string lines;
-  for (const auto& row : rows_of(lines_of(text), look)) lines += drawn(row) + "\n";
-  if (!lines.empty() && text.back() != '\n') lines.pop_back();
-  return lines;
+std::string Style::operator()(const std::string& text) const {
+  if (columns == 0 || text.empty()) return spelled(text);
+  const std::string shown = (*this)(as_lines(lines_of(text)));
+  return text.back() == '\n' ? shown + "\n" : shown;
+}
+
+std::string Style::operator()(const Lines& lines) const {
+  std::string text;
+  if (columns == 0) {
+    text = spelled(attn::text_of(lines));
+  } else {
+    for (const auto& row : rows_of(lines)) text += drawn(row) + "\n";
+  }
+  if (!text.empty()) text.pop_back();
+  return text;
 }
 
 }  // namespace attn::learn

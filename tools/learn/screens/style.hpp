@@ -21,11 +21,12 @@ struct Style {
   /// @param root the course's folder, for links; empty: none
   static Style of_output(bool asked_plain, const std::filesystem::path& root = {});
 
-  /// A text as this style wants it: spelled, wrapped and painted.
-  std::string operator()(const std::string& text, Look look = Look::report) const;
+  /// A text, or lines, as this style wants it: spelled, wrapped and painted.
+  std::string operator()(const std::string& text) const;
+  std::string operator()(const Lines& lines) const;
 
   /// Lines spelled, wrapped and painted; and a row of them as it is written to a terminal.
-  std::vector<Row> rows_of(const Lines& lines, Look look) const;
+  std::vector<Row> rows_of(const Lines& lines) const;
   std::string drawn(const Row& row) const;
 
   /// The width for tables, also where there is no terminal.

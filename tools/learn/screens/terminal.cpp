@@ -65,8 +65,6 @@ void handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);  // without SA_RESTART: poll() returns
 }
 
-bool begins_with(const std::string& text, const char* beginning) { return text.rfind(beginning, 0) == 0; }
-
 /// Whether the last key is Esc, or the beginning of an arrow or another key whose rest may still come.
 bool ends_within_a_key(const std::string& bytes) {
   const auto escape = bytes.rfind('\x1b');
@@ -230,9 +228,9 @@ std::optional<int> Terminal::scrolled(Key pressed, int first) const {
 
 /// The rows of a page; on a screen, as many as it has, with the body from its row `first` on if it is long enough.
 std::vector<Row> Terminal::layout(const Page& page, std::size_t& first) {
-  auto top = style_.rows_of(page.header, Look::header);
-  auto body = style_.rows_of(page.body, page.look);
-  auto bottom = style_.rows_of(page.footer, Look::footer);
+  auto top = style_.rows_of(page.header);
+  auto body = style_.rows_of(page.body);
+  auto bottom = style_.rows_of(page.footer);
   if (!style_.plain) {
     constexpr std::size_t least = 3;
     const auto rows = static_cast<std::size_t>(std::max(rows_, 4));
@@ -246,7 +244,7 @@ std::vector<Row> Terminal::layout(const Page& page, std::size_t& first) {
       const auto hidden = static_cast<int>(body.size() - space + 1);
       body.resize(space - 1);
       body.push_back(
-          {{wrapped("... " + counted(hidden, "more line") + " (arrow down)", columns()).front(), Paint::dim, ""}});
+          {{wrapped("... " + counted(hidden, "more line") + " (arrow down)", columns()).front(), Role::label, ""}});
     }
     body.resize(space);
   }

@@ -36,7 +36,6 @@ struct Page {
   Lines header;
   Lines body;
   Lines footer;
-  Look look = Look::report;  ///< the body's
 };
 
 /// A terminal that gives single keys and is drawn on as a whole. Its destructor, and the way out through any signal

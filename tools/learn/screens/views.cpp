@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <iterator>
 #include <sstream>
 
 #include "lesson/text.hpp"
@@ -11,23 +10,6 @@
 namespace attn::learn {
 
 namespace {
-
-void append(Lines& lines, const Lines& more) { lines.insert(lines.end(), more.begin(), more.end()); }
-
-/// The keys and what they do, in as many lines as it takes; none is broken between a key and its word.
-Lines key_lines(int columns) {
-  Lines lines = {"n next"};
-  for (const char* key : {"p previous", "h hint", "o read", "e edit", "l list", "s solution", "r reset", "c check all",
-                          "? more", "q quit"}) {
-    const std::string longer = lines.back() + "  " + key;
-    if (columns_of(longer) <= columns) {
-      lines.back() = longer;
-    } else {
-      lines.emplace_back(key);
-    }
-  }
-  return lines;
-}
 
 std::string result_sentence(const InterviewRecord& interview) {
   std::ostringstream line;
@@ -42,10 +24,10 @@ std::string result_sentence(const InterviewRecord& interview) {
 
 /// The answer to a question, and what an interviewer would hear beyond it.
 Lines answer_lines(const lesson::Question& question) {
-  Lines lines = paragraphs_of(question.answer);
+  Lines lines = as_lines(paragraphs_of(question.answer));
   if (question.senior.empty()) return lines;
   append(lines, {"", "A senior interviewer expects:"});
-  append(lines, paragraphs_of(question.senior));
+  append(lines, as_lines(paragraphs_of(question.senior)));
   return lines;
 }
 
@@ -59,24 +41,46 @@ std::string best_sentence(const InterviewRecord& interview, const Tries& before)
 
 }  // namespace
 
+Lines header_lines(const std::string& title, const std::string& below) {
+  return {Line(title, Role::important), Line(below, Role::label), ""};
+}
+
 std::string doing_line(const std::string& doing, bool plain, bool first_build) {
   if (plain) return doing.substr(0, doing.find(',')) + " ...";
   return doing + " ..." + (first_build ? "   (the first time takes a minute or two)" : "");
 }
 
-Lines verdict_lines(const Verdict& verdict, const Lines& goals, const std::string& speed, const Lines& next_steps) {
+Lines key_lines(const Keys& keys, int columns) {
   Lines lines;
-  for (const auto& line : lines_of(verdict.text)) {
-    const std::string command = "  hint    ./learn hint ";
-    lines.push_back(line.rfind(command, 0) == 0 ? "  hint    press h" : line);
+  int used = columns;
+  for (const auto& [key, what] : keys) {
+    const int more = columns_of("  " + key + " " + what);
+    if (used + more > columns) {
+      lines.emplace_back();
+      used = -2;  // no space before the first
+    } else {
+      lines.back().spans.push_back({"  "});
+    }
+    used += more;
+    lines.back().spans.push_back({key, Role::important});
+    lines.back().spans.push_back({" " + what});
   }
-  if (!verdict.warnings.empty()) {
-    lines.emplace_back();
-    append(lines, lines_of(verdict.warnings));
+  return lines;
+}
+
+Lines verdict_lines(const Verdict& verdict, const std::vector<std::string>& goals, const Line& speed,
+                    const Lines& next_steps) {
+  Lines lines = verdict.lines;
+  for (auto& line : lines) {
+    for (auto& span : line.spans) {
+      if (span.role == Role::hint) span.text = "press h";
+    }
   }
+  if (!verdict.warnings.empty()) lines.emplace_back();
+  append(lines, verdict.warnings);
   if (verdict.kind != Verdict::Kind::passed) return lines;
-  append(lines, {"", "Well done. You can now:"});
-  for (const auto& goal : goals) lines.push_back("- " + goal);
+  append(lines, {"", Line("Well done. You can now:", Role::passed)});
+  for (const auto& goal : goals) lines.emplace_back("- " + goal);
   append(lines, {"", speed, ""});
   append(lines, next_steps);
   lines.emplace_back("s shows the reference beside yours, n goes on.");
@@ -85,14 +89,14 @@ Lines verdict_lines(const Verdict& verdict, const Lines& goals, const std::strin
 
 Lines welcome_lines(const std::vector<std::string>& files, const Place& first, const std::string& doing) {
   const bool several = files.size() > 1;
+  const std::string number = several ? " This lesson has " + std::to_string(files.size()) + " files." : "";
   Lines lines = {
-      "Welcome! You learn attention by writing it, one lesson at a time. This is how:",
+      Line("Welcome! You learn attention by writing it, one lesson at a time. This is how:", Role::important),
       "",
       "1. Read the chapter: press o, or open the file below.",
-      "2. Write what the TODOs ask for. Press e, or open " + first.file + ":" + std::to_string(first.line) + ".",
+      "2. Write what the TODOs ask for. Press e, or open " + first.text() + "." + number,
       "3. Save. Every save is checked here, and common mistakes are named.",
       "4. Press h for a hint, n and p for other lessons, ? for more, q to quit. Nothing is lost."};
-  if (several) lines[3] += " This lesson has " + std::to_string(files.size()) + " files.";
   if (!doing.empty()) append(lines, {"", doing});
   return lines;
 }
@@ -100,10 +104,10 @@ Lines welcome_lines(const std::vector<std::string>& files, const Place& first, c
 Lines hint_lines(const std::vector<lesson::Task>& tasks, int level) {
   Lines lines;
   for (const auto& task : tasks) {
-    lines.push_back(task.id + " " + task.title);
+    lines.emplace_back(task.id + " " + task.title, Role::important);
     for (int shown = 1; shown <= level; ++shown) {
       append(lines, {"", "hint " + std::to_string(shown) + " of " + std::to_string(deepest_hint)});
-      append(lines, paragraphs_of(task.levels.at(static_cast<std::size_t>(shown) - 1)));
+      append(lines, as_lines(paragraphs_of(task.levels.at(static_cast<std::size_t>(shown) - 1))));
     }
     lines.emplace_back();
   }
@@ -112,21 +116,20 @@ Lines hint_lines(const std::vector<lesson::Task>& tasks, int level) {
 }
 
 Lines list_lines(Lines curriculum, std::size_t selected, const std::string& at) {
-  for (std::size_t i = 0; i < curriculum.size(); ++i) curriculum[i].replace(0, 1, i == selected ? ">" : " ");
+  for (std::size_t i = 0; i < curriculum.size(); ++i) {
+    curriculum[i].spans.front().text.replace(0, 1, i == selected ? ">" : " ");
+    if (i == selected) curriculum[i] = Line(curriculum[i].text(), Role::selected);
+  }
   append(curriculum, {"", "arrows move, Enter goes there, Esc goes back."});
   if (!at.empty()) curriculum.push_back("at: " + at);
   return curriculum;
 }
 
-Lines all_lines(const Lines& done, const std::string& running, const std::string& progress) {
+Lines all_lines(const Lines& done, const Lines& not_started, const std::string& running, const Line& progress) {
   // In a small terminal the first lines are seen: what runs, then results, then the lessons without one.
   Lines lines = running.empty() ? Lines{} : Lines{running, "Ctrl-C stops.", ""};
-  const std::string without = ": not started";
-  const auto has_result = [&](const std::string& line) {
-    return line.size() < without.size() || line.compare(line.size() - without.size(), without.size(), without) != 0;
-  };
-  std::copy_if(done.begin(), done.end(), std::back_inserter(lines), has_result);
-  std::remove_copy_if(done.begin(), done.end(), std::back_inserter(lines), has_result);
+  append(lines, done);
+  append(lines, not_started);
   if (running.empty()) append(lines, {"", progress, "Esc goes back."});
   return lines;
 }
@@ -135,13 +138,25 @@ Lines watch_footer(const lesson::Lesson& lesson, const std::vector<std::string>&
                    const std::optional<Verdict>& verdict, const std::string& note, int columns) {
   Lines lines = {""};
   if (verdict && verdict->total() > 0) {
-    lines.push_back(bar(verdict->passed(), verdict->total(), std::min(40, columns - 25)) + " " +
-                    std::to_string(verdict->passed()) + " of " + counted(verdict->total(), "check"));
+    lines.push_back(bar(verdict->passed(), verdict->total(), std::min(40, columns - 25)));
+    lines.back().spans.push_back(
+        {" " + std::to_string(verdict->passed()) + " of " + counted(verdict->total(), "check")});
   }
-  lines.push_back("read   lessons/" + lesson.name + "/README.md");
-  for (const auto& file : files) lines.push_back("write  " + file);
-  if (!note.empty()) lines.push_back(note);
-  append(lines, key_lines(columns));
+  lines.push_back(labelled("read   ", "lessons/" + lesson.name + "/README.md"));
+  for (const auto& file : files) lines.push_back(labelled("write  ", file));
+  if (!note.empty()) lines.emplace_back(note);
+  append(lines, key_lines({{"n", "next"},
+                           {"p", "previous"},
+                           {"h", "hint"},
+                           {"o", "read"},
+                           {"e", "edit"},
+                           {"l", "list"},
+                           {"s", "solution"},
+                           {"r", "reset"},
+                           {"c", "check all"},
+                           {"?", "more"},
+                           {"q", "quit"}},
+                          columns));
   return lines;
 }
 
@@ -154,7 +169,7 @@ std::string clock_text(double minutes_left) {
 
 Lines result_lines(const InterviewRecord& interview, const Tries& before, const std::vector<std::string>& mistakes) {
   Lines lines = {result_sentence(interview), best_sentence(interview, before)};
-  for (const auto& mistake : mistakes) lines.push_back("mistake  " + mistake);
+  for (const auto& mistake : mistakes) lines.emplace_back("mistake  " + mistake, Role::important);
   return lines;
 }
 

@@ -13,13 +13,17 @@ namespace attn::learn {
 
 constexpr int deepest_hint = 3;
 
+/// The top of a page.
+Lines header_lines(const std::string& title, const std::string& below);
+
 /// A job that runs: "building, step 3 of 14 ...". In plain style without its steps, each of which would be a new page.
 std::string doing_line(const std::string& doing, bool plain, bool first_build);
 
 /// @param goals what one can do after the lesson, for when it passed
 /// @param speed the learner's beside the reference's, for when it passed
 /// @param next_steps how far the learner has come, and what is next, for when it passed
-Lines verdict_lines(const Verdict& verdict, const Lines& goals, const std::string& speed, const Lines& next_steps = {});
+Lines verdict_lines(const Verdict& verdict, const std::vector<std::string>& goals, const Line& speed,
+                    const Lines& next_steps = {});
 
 /// What somebody sees who has not written anything yet.
 /// @param files that the learner writes
@@ -35,8 +39,14 @@ Lines hint_lines(const std::vector<lesson::Task>& tasks, int level);
 Lines list_lines(Lines curriculum, std::size_t selected, const std::string& at);
 
 /// What "check all" found so far.
+/// @param not_started the lessons that were not checked, because nothing is written in them
 /// @param running the lesson that is being checked and how far; empty: all are done
-Lines all_lines(const Lines& done, const std::string& running, const std::string& progress);
+Lines all_lines(const Lines& done, const Lines& not_started, const std::string& running, const Line& progress);
+
+using Keys = std::vector<std::pair<std::string, std::string>>;
+
+/// Keys and what they do, in as many lines as it takes; none is broken between a key and its words.
+Lines key_lines(const Keys& keys, int columns);
 
 /// @param files that the learner writes
 /// @param note about the last key; may be empty

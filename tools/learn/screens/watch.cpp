@@ -30,7 +30,9 @@ std::vector<fs::path> files_behind(const Lesson& lesson) {
   for (const auto& file : lesson.stub_files()) answers.insert(file);
   for (const auto& file : given_files(lesson)) answers.insert(file);  // also those that are missing
   for (const auto& file : answers) files.push_back(lesson.root / file);
-  for (const auto& folder : {lesson.test_folder(), lesson.root / "tools" / "judge", lesson.root / "include" / "attn"}) {
+  const fs::path tools = lesson.root / "tools";
+  for (const auto& folder : {lesson.test_folder(), tools / "lesson", tools / "verdict", tools / "checks", tools / "run",
+                             lesson.root / "include" / "attn"}) {
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(folder, none)) {
       if (entry.is_regular_file(none)) files.push_back(entry.path());
@@ -60,11 +62,13 @@ class Checks {
   void begin_all() {
     stop();
     checked_.clear();
+    not_started_.clear();
     for (const auto& lesson : all_lessons(course_.root)) {
       if (edited(lesson)) {
         to_check_.push_back(lesson);
       } else {
-        checked_.push_back(summary_of_stub(course_.store.state(), lesson));
+        const Standing where = standing(course_.store.state(), lesson);
+        (where == Standing::reset ? checked_ : not_started_).push_back(summary_of_stub(course_.store.state(), lesson));
       }
     }
     if (!to_check_.empty()) judgement_ = std::make_unique<Judgement>(to_check_.front());
@@ -109,14 +113,15 @@ class Checks {
     return doing_line(judgement_->doing(), plain, first_build);
   }
 
-  const std::optional<Verdict>& verdict() const { return verdict_; }                    ///< on the one lesson
-  std::string speed() const { return speed_ ? "speed   measuring ..." : speed_line_; }  ///< in it
+  const std::optional<Verdict>& verdict() const { return verdict_; }                           ///< on the one lesson
+  Line speed() const { return speed_ ? labelled("speed   ", "measuring ...") : speed_line_; }  ///< in it
   const Lines& checked() const { return checked_; }  ///< a summary of each lesson of all
+  const Lines& not_started() const { return not_started_; }
 
  private:
   void finish(const Verdict& verdict) {
     verdict_ = verdict;
-    speed_line_.clear();
+    speed_line_ = {};
     record(course_.store, lesson_, verdict);
     if (verdict.kind == Verdict::Kind::passed) speed_ = std::make_unique<SpeedTest>(lesson_);
   }
@@ -136,10 +141,11 @@ class Checks {
   Lesson lesson_;
   std::unique_ptr<Judgement> judgement_;
   std::unique_ptr<SpeedTest> speed_;
-  std::string speed_line_;
+  Line speed_line_;
   std::optional<Verdict> verdict_;
   std::vector<Lesson> to_check_;  ///< of all, the one that runs first
   Lines checked_;
+  Lines not_started_;
 };
 
 class Watch : public Screen {
@@ -185,11 +191,12 @@ class Watch : public Screen {
   void note_progress() {
     progress_ = progress_text(course_);
     const Lesson next = next_to_do(course_, lesson_);
-    next_steps_ = {strip_text(course_) + "  " + progress_};
+    next_steps_ = {strip(course_)};
+    next_steps_.back().spans.push_back({"  " + progress_});
     if (next.name == lesson_.name) {
-      next_steps_.push_back("That was the last one: all are passed.");
+      next_steps_.emplace_back("That was the last one: all are passed.");
     } else {
-      next_steps_.push_back("Next: " + next.title() + ": " + next.subject());
+      next_steps_.emplace_back("Next: " + next.title() + ": " + next.subject());
     }
   }
 
@@ -209,7 +216,7 @@ class Watch : public Screen {
       case 'r': ask_reset(); break;
       case 'c': check_all(); break;
       case 'o': read_chapter(lesson_); break;
-      case 'e': edit(lesson_, checks_.verdict() ? checks_.verdict()->text : ""); break;
+      case 'e': edit(lesson_, checks_.verdict() ? checks_.verdict()->lines : Lines{}); break;
       case 'q': close(); break;
       case keys::enter: check(); break;
       case keys::escape: show(checks_.are_of_all() ? View::all : View::verdict); break;
@@ -310,13 +317,13 @@ class Watch : public Screen {
   /// Where hints are wanted: the task of the first failing check, or the whole lesson.
   std::string topic() const {
     const auto* failing = checks_.verdict() ? checks_.verdict()->first_failing() : nullptr;
-    return failing == nullptr || failing->hint.empty() ? lesson_.number() : failing->hint;
+    return failing == nullptr || failing->task.empty() ? lesson_.number() : failing->task;
   }
 
   bool is_moving() const override { return checks_.are_judged(); }
 
   Lines header() const override {
-    return {lesson_.title() + ": " + lesson_.subject(), "attention-by-hand, " + progress_, ""};
+    return header_lines(lesson_.title() + ": " + lesson_.subject(), "attention-by-hand, " + progress_);
   }
 
   Lines body() const override {
@@ -328,7 +335,7 @@ class Watch : public Screen {
       case View::all: {
         const std::string running =
             checks_.are_judged() ? checks_.judged().title() + ": " + checks_.doing(plain()) : "";
-        return all_lines(checks_.checked(), running, progress_);
+        return all_lines(checks_.checked(), checks_.not_started(), running, progress_);
       }
       case View::verdict: break;
     }
@@ -337,10 +344,6 @@ class Watch : public Screen {
     if (!doing.empty()) return {doing};
     return checks_.verdict() ? verdict_lines(*checks_.verdict(), lesson_.goals(), checks_.speed(), next_steps_)
                              : Lines{};
-  }
-
-  Look look() const override {
-    return view_ == View::list ? Look::list : view_ == View::solution ? Look::comparison : Look::report;
   }
 
   int hint_level() const {
