@@ -20,7 +20,7 @@
 #include "attn/todo.hpp"
 #include "attn/vocabulary.hpp"
 #include "lesson/text.hpp"
-#include "new_file.hpp"
+#include "system/files.hpp"
 #include "not_written.hpp"
 
 namespace {
@@ -63,8 +63,8 @@ std::vector<std::string> kept_tokens(const std::string& sentence, arma::uword le
 }
 
 /// What the terminal can show, by the tool's rules.
-const attn::learn::Style& style() {
-  static const attn::learn::Style found = attn::learn::Style::of_output(false);
+const attn::TextStyle& style() {
+  static const attn::TextStyle found = attn::TextStyle::of_output();
   return found;
 }
 

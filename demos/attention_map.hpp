@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "learn/screens/terminal.hpp"
+#include "system/text_style.hpp"
 
 namespace attn {
 
@@ -21,7 +21,7 @@ namespace attn {
 /// @param style   of the terminal; no line is wider than style.table_columns(), if that is at least 60
 /// @throws std::invalid_argument naming weights, its shape and what was expected, when it is not L x L.
 std::string attention_map_text(const arma::mat& weights, const std::vector<std::string>& tokens,
-                               const learn::Style& style);
+                               const TextStyle& style);
 
 /// The same as a picture, the text of an SVG file (UTF-8): the sentence as title, a panel for the mean of the heads and
 /// one for each head, the percentages as text, a colour key, colours for light and for dark pages, and a title and a

@@ -38,7 +38,7 @@ std::string painted(std::size_t step, const std::string& text) {
          "m" + text + "\x1b[0m";
 }
 
-std::vector<std::string> shades(const learn::Style& style) {
+std::vector<std::string> shades(const TextStyle& style) {
   if (style.ascii) return {" ", ".", ":", ";", "=", "+", "*", "#", "%", "@"};
   return {" ", "░", "▒", "▓", "█"};
 }
@@ -58,10 +58,10 @@ struct Layout {
   std::size_t cell = 0;                        ///< columns for a weight
   bool figures = true;                         ///< weights are percentages, not only colours or shades
   Heads heads = Heads::words;
-  const learn::Style& style;
+  const TextStyle& style;
   Character mark;  ///< where a label was cut
 
-  Layout(const std::vector<std::string>& tokens, const learn::Style& given)
+  Layout(const std::vector<std::string>& tokens, const TextStyle& given)
       : style(given), mark(given.ascii ? Character{"~", U'~'} : Character{"…", U'…'}) {
     for (std::size_t i = 0; i < std::min(tokens.size(), most_tokens); ++i) {
       std::vector<Character> label = characters_of(tokens[i], {"?", U'?'});
@@ -184,7 +184,7 @@ std::string row_text(const Layout& layout, std::size_t i, const arma::rowvec& ro
   return text + "| " + (nothing ? "none" : finite.is_empty() ? "NaN" : percent(finite.max()) + "%") + "\n";
 }
 
-std::string colour_key(const learn::Style& style, double most) {
+std::string colour_key(const TextStyle& style, double most) {
   std::string text = "0 ";
   if (!style.colours) {
     const auto marks = shades(style);
@@ -198,7 +198,7 @@ std::string colour_key(const learn::Style& style, double most) {
 }  // namespace
 
 std::string attention_map_text(const arma::mat& weights, const std::vector<std::string>& tokens,
-                               const learn::Style& style) {
+                               const TextStyle& style) {
   const bool fits = weights.n_rows == tokens.size() && weights.n_cols == tokens.size();
   require_square(shape_text(weights), fits, tokens.size(), "");
   if (tokens.empty()) return "(an empty sentence: it has no tokens, and attends to nothing)\n";

@@ -4,9 +4,9 @@
 
 #include "attention_map.hpp"
 #include "layer_attention.hpp"
-#include "learn/screens/style.hpp"
+#include "system/text_style.hpp"
 #include "lesson/text.hpp"
-#include "new_file.hpp"
+#include "system/files.hpp"
 #include "token_text.hpp"
 
 namespace attn::generating {
@@ -25,7 +25,7 @@ constexpr const char* look_for =
 
 void draw_map(Checkpoint& checkpoint, const Prepared& prepared) {
   const learn::GenerateOptions& options = prepared.options;
-  const learn::Style style = learn::Style::of_output(false);
+  const TextStyle style = TextStyle::of_output();
   const HeadOfLayer shown = options.layer_and_head.empty()
                                 ? sharpest_head(checkpoint.model, prepared.ids)
                                 : head_of_layer(checkpoint.model, prepared.ids, prepared.layer, prepared.head);

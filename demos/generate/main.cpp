@@ -9,7 +9,7 @@
 #include "crash.hpp"
 #include "draw_map.hpp"
 #include "learn/commands/generate_options.hpp"
-#include "new_file.hpp"
+#include "system/files.hpp"
 #include "prepared.hpp"
 #include "write_text.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "attn/tensor_files.hpp"
-#include "new_file.hpp"
+#include "system/files.hpp"
 
 namespace attn::generating {
 

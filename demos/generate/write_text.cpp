@@ -8,7 +8,7 @@
 
 #include "attn/generation.hpp"
 #include "interrupt.hpp"
-#include "learn/screens/style.hpp"
+#include "system/text_style.hpp"
 #include "token_text.hpp"
 
 namespace attn::generating {
@@ -43,7 +43,7 @@ std::string end_text(const Prepared& prepared, std::size_t count) {
 
 int write_text(Checkpoint& checkpoint, const Prepared& prepared) {
   const learn::GenerateOptions& options = prepared.options;
-  CharacterStream stream(learn::Style::of_output(false).ascii);
+  CharacterStream stream(TextStyle::of_output().ascii);
   std::cout << stream.take(prepared.prompt) << std::flush;
   catch_interrupts();
 

@@ -6,9 +6,9 @@
 
 #include "attention_map.hpp"
 #include "layer_attention.hpp"
-#include "learn/screens/style.hpp"
+#include "system/text_style.hpp"
 #include "loss_curve.hpp"
-#include "new_file.hpp"
+#include "system/files.hpp"
 
 namespace attn::training {
 
@@ -38,7 +38,7 @@ void show_examples(LanguageModel& model, const Task& task, const Batch& batch) {
 }
 
 void show_map(LanguageModel& model, const Task& task, const Batch& batch, const std::string& svg) {
-  const learn::Style style = learn::Style::of_output(false);
+  const TextStyle style = TextStyle::of_output();
   const arma::uvec ids = batch.ids.col(0);
   const ShownHead shown = head_for(model, task, ids, batch.targets.col(0));
   std::vector<std::string> labels;
@@ -88,7 +88,7 @@ std::string example_text(const std::vector<arma::uword>& prompt, const std::vect
 
 void show_losses(const std::vector<double>& losses) {
   if (losses.empty()) return;
-  std::cout << "\nloss:\n" << loss_curve(losses, learn::Style::of_output(false).ascii) << std::flush;
+  std::cout << "\nloss:\n" << loss_curve(losses, TextStyle::of_output().ascii) << std::flush;
 }
 
 void show_end(LanguageModel& model, const Task& task, const std::vector<double>& losses, std::mt19937_64& held_out,

@@ -46,7 +46,7 @@ std::string each_line_cleared(const std::string& text) {
 
 }  // namespace
 
-Progress::Progress(const learn::Style& style, arma::uword steps, arma::uword tokens_per_step, arma::uword before)
+Progress::Progress(const TextStyle& style, arma::uword steps, arma::uword tokens_per_step, arma::uword before)
     : style_(style), steps_(steps), tokens_per_step_(tokens_per_step), before_(before) {}
 
 void Progress::show(const std::vector<double>& losses) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "learn/screens/style.hpp"
+#include "system/text_style.hpp"
 
 namespace attn::training {
 
@@ -15,7 +15,7 @@ class Progress {
  public:
   /// @param tokens_per_step how many are read
   /// @param before          steps that were made before this program began
-  Progress(const learn::Style& style, arma::uword steps, arma::uword tokens_per_step, arma::uword before = 0);
+  Progress(const TextStyle& style, arma::uword steps, arma::uword tokens_per_step, arma::uword before = 0);
 
   /// @param losses of all steps that are made
   void show(const std::vector<double>& losses);
@@ -34,7 +34,7 @@ class Progress {
   std::string line_of(arma::uword done, double loss, std::size_t columns) const;
   void rewrite(const std::vector<double>& losses);
 
-  learn::Style style_;
+  TextStyle style_;
   arma::uword steps_;
   arma::uword tokens_per_step_;
   arma::uword before_;

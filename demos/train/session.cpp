@@ -6,7 +6,7 @@
 #include "end_screen.hpp"
 #include "folder_names.hpp"
 #include "interrupt.hpp"
-#include "learn/screens/style.hpp"
+#include "system/text_style.hpp"
 #include "progress.hpp"
 #include "task_screen.hpp"
 #include "text_screen.hpp"
@@ -69,7 +69,7 @@ int train_and_show(Session& session, Steps& steps, const learn::TrainOptions& op
   introduce(session);
   catch_interrupts();
   catch_termination();
-  Progress progress(learn::Style::of_output(false), recipe.steps, recipe.context * recipe.batch,
+  Progress progress(TextStyle::of_output(), recipe.steps, recipe.context * recipe.batch,
                     training.losses.size());
   const bool saved = train(session, steps, progress);
   if (!training.losses.empty()) progress.finish(training.losses, training.is_finished() ? "" : " (interrupted)");

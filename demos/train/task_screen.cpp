@@ -5,7 +5,7 @@
 #include <iostream>
 #include <string>
 
-#include "learn/screens/style.hpp"
+#include "system/text_style.hpp"
 
 namespace attn::training {
 
@@ -24,7 +24,7 @@ void introduce_task(Training& training) {
   arma::uword parameters = 0;
   for (const ParameterView& parameter : parameters_of(training.model)) parameters += parameter.size;
   const LanguageModelConfig& config = training.model.config();
-  const learn::Style style = learn::Style::of_output(false);
+  const TextStyle style = TextStyle::of_output();
   std::cout << style("A model like GPT-2 with " + std::to_string(config.num_layers) + " layers, " +
                      std::to_string(config.attention.num_heads) + " heads and " + std::to_string(parameters) +
                      " parameters. Its task: " + task.what + ".")

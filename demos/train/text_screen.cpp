@@ -9,7 +9,7 @@
 #include "attn/generation.hpp"
 #include "byte_tokenizer.hpp"
 #include "end_screen.hpp"
-#include "learn/screens/style.hpp"
+#include "system/text_style.hpp"
 #include "token_text.hpp"
 
 namespace attn::training {
@@ -52,7 +52,7 @@ void introduce_text(Training& training, const TextData& data) {
   arma::uword parameters = 0;
   for (const ParameterView& parameter : parameters_of(training.model)) parameters += parameter.size;
   const auto number = [](auto value) { return std::to_string(value); };
-  const learn::Style style = learn::Style::of_output(false);
+  const TextStyle style = TextStyle::of_output();
   const std::string like = recipe.architecture == "gpt2" ? "GPT-2" : "Llama";
   std::cout << style("A model like " + like + ": " + number(parameters) + " parameters, E = " + number(recipe.width) +
                      ", layers: " + number(recipe.layers) + ", heads: " + number(recipe.heads) +
@@ -93,7 +93,7 @@ std::string sample_of(Training& training, const TextData& data, arma::uword char
     return count_characters(bytes) < characters;
   });
   training.model.reset();
-  generating::CharacterStream stream(learn::Style::of_output(false).ascii);
+  generating::CharacterStream stream(TextStyle::of_output().ascii);
   const std::string text = stream.take(one_line ? one_line_of(bytes) : bytes);
   return text + stream.finish();
 }

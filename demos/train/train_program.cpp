@@ -7,7 +7,7 @@
 
 #include "crash.hpp"
 #include "learn/commands/train_options.hpp"
-#include "new_file.hpp"
+#include "system/files.hpp"
 #include "session.hpp"
 
 namespace attn::training {

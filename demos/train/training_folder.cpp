@@ -10,7 +10,7 @@
 #include "attn/memory_map.hpp"
 #include "byte_tokenizer.hpp"
 #include "folder_names.hpp"
-#include "learn/memory/files.hpp"
+#include "system/files.hpp"
 #include "model_export.hpp"
 #include "saved_training.hpp"
 
@@ -106,11 +106,11 @@ Training TrainingFolder::read() const {
 
 void TrainingFolder::write(Training& training, const TokenizerData* tokenizer) const {
   if (tokenizer != nullptr && !training.losses.empty()) {
-    learn::replace_file(path_ / "config.json", config_json(training.model.config()));
-    learn::replace_file(path_ / "tokenizer.json", tokenizer_json(*tokenizer));
-    learn::replace_file(path_ / "model.safetensors", exported_weights(training.model));
+    replace_file(path_ / "config.json", config_json(training.model.config()));
+    replace_file(path_ / "tokenizer.json", tokenizer_json(*tokenizer));
+    replace_file(path_ / "model.safetensors", exported_weights(training.model));
   }
-  learn::replace_file(path_ / training_file, saved_training(training));
+  replace_file(path_ / training_file, saved_training(training));
 }
 
 void TrainingFolder::discard() const {

@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "interrupt.hpp"
-#include "learn/screens/style.hpp"
+#include "system/text_style.hpp"
 #include "saved_training.hpp"
 #include "text_screen.hpp"
 
@@ -56,7 +56,7 @@ void require_finite(Training& training) {
 void show_sample(Session& session, Progress& progress) {
   const std::string text = sample_of(session.training, *session.text, 140, true);
   progress.clear();
-  std::cout << learn::Style::of_output(false)("after step " + std::to_string(session.training.losses.size()) +
+  std::cout << TextStyle::of_output()("after step " + std::to_string(session.training.losses.size()) +
                                               " it writes:")
             << "\n  " << text << "\n"
             << std::flush;

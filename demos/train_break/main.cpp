@@ -16,8 +16,8 @@
 #include "breaks.hpp"
 #include "interrupt.hpp"
 #include "learn/commands/train_options.hpp"
-#include "learn/screens/style.hpp"
-#include "new_file.hpp"
+#include "system/text_style.hpp"
+#include "system/files.hpp"
 #include "progress.hpp"
 #include "tasks.hpp"
 #include "trainer.hpp"
@@ -28,7 +28,7 @@ namespace {
 
 using namespace attn;
 using namespace attn::training;
-using learn::Style;
+
 
 std::string with_decimals(double value, int decimals) {
   char text[64];
@@ -36,7 +36,7 @@ std::string with_decimals(double value, int decimals) {
   return text;
 }
 
-void introduce(const Break& broken, const Recipe& recipe, const Style& style) {
+void introduce(const Break& broken, const Recipe& recipe, const TextStyle& style) {
   const Task& task = task_named(recipe.task);
   std::cout << style("The mistake: " + broken.what + " (lesson " + broken.lesson + ").") << "\n"
             << edit_text(broken, ATTN_ROOT) << "\n"
@@ -81,7 +81,7 @@ std::string outcome_text(const TrainingProcess& training) {
 int run(const learn::TrainOptions& options, bool task_was_given) {
   const Break broken = break_named(*options.broken, ATTN_ROOT);
   const Recipe recipe = recipe_of(broken, options, task_was_given);
-  const Style style = Style::of_output(false);
+  const TextStyle style = TextStyle::of_output(false);
   introduce(broken, recipe, style);
   TrainingProcess right(recipe, broken.right, "");
   TrainingProcess wrong(recipe, broken.wrong, broken.id);

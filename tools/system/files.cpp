@@ -1,4 +1,4 @@
-#include "learn/memory/files.hpp"
+#include "system/files.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -6,11 +6,13 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
+#include <cstring>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
 
-namespace attn::learn {
+namespace attn {
 
 namespace fs = std::filesystem;
 
@@ -73,7 +75,25 @@ void write_synced(const fs::path& file, const std::string& text, const std::opti
   if (fsync(out.number()) != 0) fail("cannot write", file);
 }
 
+/// What is said of a file that may not be replaced.
+std::string refusal(const fs::path& path) {
+  return path.string() + " exists already and is left as it is: give another name";
+}
+
 }  // namespace
+
+void require_new_file(const fs::path& path) {
+  if (!path.empty() && fs::exists(fs::symlink_status(path))) throw std::invalid_argument(refusal(path));
+}
+
+void write_new_file(const fs::path& path, const std::string& text) {
+  std::FILE* file = std::fopen(path.c_str(), "wx");  // x: never over an existing file
+  if (file == nullptr) {
+    throw NotWritable(errno == EEXIST ? refusal(path) : path.string() + " cannot be written: " + std::strerror(errno));
+  }
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if ((std::fclose(file) != 0) || !written) throw NotWritable(path.string() + " could not be written to its end");
+}
 
 void remove_leftovers(const fs::path& folder, const std::string& beginning) {
   std::error_code ignored;
@@ -109,4 +129,4 @@ void sync_to_disk(const fs::path& path) {
   if (!file.is_open() || (fsync(file.number()) != 0 && errno != EINVAL)) fail("cannot write", path);
 }
 
-}  // namespace attn::learn
+}  // namespace attn

@@ -1,10 +1,25 @@
 #pragma once
 
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 
 /// Files that must not get lost.
-namespace attn::learn {
+namespace attn {
+
+/// A new file could not be written.
+struct NotWritable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Asks before anything else is done: a program that works for minutes should not find out at its end.
+/// @param path empty: no file is to be written
+/// @throws std::invalid_argument when it exists already
+void require_new_file(const std::filesystem::path& path);
+
+/// Writes a file that is not there yet.
+/// @throws NotWritable when it exists already, or cannot be written.
+void write_new_file(const std::filesystem::path& path, const std::string& text);
 
 /// Replaces a file as a whole: written beside, synced, renamed. Its permissions stay, and a symbolic link is followed.
 /// A file that is read-only is respected. What a killed tool left half written beside it is removed.
@@ -18,4 +33,4 @@ void remove_leftovers(const std::filesystem::path& folder, const std::string& be
 /// @throws std::runtime_error naming it.
 void sync_to_disk(const std::filesystem::path& path);
 
-}  // namespace attn::learn
+}  // namespace attn
