@@ -11,17 +11,16 @@
 #include <sstream>
 #include <string>
 
+#include "generate/options.hpp"
 #include "learn/commands/commands.hpp"
 #include "learn/commands/doctor/doctor.hpp"
-#include "learn/commands/generate.hpp"
-#include "learn/commands/generate_options.hpp"
 #include "learn/commands/own_parts.hpp"
 #include "learn/commands/plan.hpp"
-#include "learn/commands/train_options.hpp"
 #include "learn/commands/usage.hpp"
 #include "learn/screens/screens.hpp"
 #include "learn/screens/terminal.hpp"
 #include "run/process.hpp"
+#include "train/options.hpp"
 
 namespace {
 
@@ -52,8 +51,8 @@ struct Arguments {
   std::optional<std::size_t> layer;
   std::optional<std::size_t> head;
   std::string svg;
-  GenerateOptions generate;
-  TrainOptions train;
+  attn::generating::GenerateOptions generate;
+  attn::training::TrainOptions train;
 };
 
 constexpr const char* or_current = "its number, such as 01; without it, the current one";

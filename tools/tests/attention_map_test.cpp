@@ -1,5 +1,5 @@
 // The drawings of lesson 10's demonstration.
-#include "attention_map.hpp"
+#include "shared/attention_map.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
