@@ -31,85 +31,56 @@ lesson::Mistake mistake_of(const Break& broken, const std::filesystem::path& roo
   return *found;
 }
 
-Break in_catalogue(const std::string& name, const std::string& lesson, const std::string& id) {
-  Break broken;
-  broken.name = name;
-  broken.lesson = lesson;
-  broken.id = id;
-  return broken;
-}
-
-Break in_the_forward_pass(const std::string& name, const std::string& lesson, Variant wrong, const std::string& what) {
-  Break broken;
-  broken.name = name;
-  broken.lesson = lesson;
-  broken.wrong = wrong;
-  broken.what = what;
-  return broken;
-}
-
-std::vector<Break> made_breaks() {
-  std::vector<Break> all;
-  const auto add = [&all](const Break& broken, const std::string& look_for) {
-    all.push_back(broken);
-    all.back().look_for = look_for;
-  };
-  Break scale = in_the_forward_pass("scale", "01", Variant::unscaled, "the scores are not divided by the root of D");
-  scale.heads = 1;
-  add(scale,
-      "Both models have one head per layer, with D = 32. Without the division scores are 5.7 times as large: the "
-      "softmax is sharp before anything is learned, and where it is sharp its gradient is almost 0. The wider a "
-      "head, the worse: with D = 64 hardly anything is learned; with two heads and D = 16 it depends on the seed.");
-  add(in_the_forward_pass("shared-projection", "02", Variant::shared_projection,
-                          "queries and keys have the same projection"),
-      "The score of i with j is then that of j with i, and a token tends to look at itself. It is learned late, or "
-      "not to the end.");
-  Break dropout = in_the_forward_pass("dropout-scale", "04", Variant::unscaled_dropout,
-                                      "the attention weights that dropout keeps are not divided by 1 - p");
-  dropout.right = Variant::dropout;
-  dropout.task = "copy";
-  add(dropout,
-      "Both learn with dropout, p = 0.5, and their losses are much the same. What counts comes afterwards: without "
-      "dropout, the attention weights are suddenly twice those that the model knows, and the loss on held-out "
-      "sequences is higher than it could be. (The curves end far above that: they are of steps with dropout.)");
-  add(in_catalogue("row-sum", "24", "row_sum_forgotten"),
-      "What is missing is the weights times the row sum: the error pushes the scores that are large already up or "
-      "down, whether or not that lowers the loss. Copying is learned in spite of it (--task copy), induction is "
-      "not.");
-  add(in_catalogue("softmax-skipped", "24", "softmax_skipped"),
-      "Queries and keys get a gradient that has little to do with the loss. The model learns which tokens there "
-      "are, and the loss stays near ln 10 = 2.30.");
-  add(in_catalogue("first-sequence", "25", "weight_of_first_sequence"),
-      "For the weights of the linear layers the batch might as well have one sequence: their gradients are far "
-      "noisier, and the model learns far too slowly.");
-  add(in_catalogue("mask", "26", "model_mask_left_out"),
-      "The loss falls to nearly 0, on held-out sequences, too: the model reads the token that it has to predict. "
-      "When it writes, there is no such token yet, and it fails. A loss that is too good is a leak.");
-  add(in_catalogue("residual", "26", "attention_residual_forgotten"),
-      "The gradient reaches the lower block only through attention, so that the embeddings and the first block "
-      "learn late.");
-  add(in_catalogue("block-order", "26", "blocks_in_forward_order"),
-      "Each block gets the gradient that belongs to another place. Tasks that one block can do are learned (--task "
-      "copy); induction needs both, one after the other, and is not.");
-  add(in_catalogue("decay-in-gradient", "27", "decay_in_the_gradient"),
-      "The decay is divided by the root of v like the rest of the gradient: where gradients are small, it is as "
-      "large as they are. All is learned later.");
-  add(in_catalogue("betas-swapped", "27", "betas_swapped"),
-      "The mean of the gradients changes slowly, and that of their squares quickly: steps follow old gradients, "
-      "divided by the size of the newest one. It learns, but late.");
-  add(in_catalogue("sgd", "27", "plain_descent"),
-      "With a rate for AdamW, gradient descent hardly moves: AdamW's steps are about as long as the rate, those of "
-      "gradient descent as long as the rate times the gradient.");
-  add(in_catalogue("warm-up", "27", "no_warmup"),
-      "It is quicker here: the model is small, and the gradients of the first steps can be trusted. Wide and deep "
-      "models may diverge without a warm-up.");
-  return all;
-}
-
 }  // namespace
 
 const std::vector<Break>& breaks() {
-  static const std::vector<Break> all = made_breaks();
+  static const std::vector<Break> all = {
+      {"scale", "01", "",
+       "Both models have one head per layer, with D = 32. Without the division scores are 5.7 times as large: the "
+       "softmax is sharp before anything is learned, and where it is sharp its gradient is almost 0. The wider a "
+       "head, the worse: with D = 64 hardly anything is learned; with two heads and D = 16 it depends on the seed.",
+       "the scores are not divided by the root of D", Variant::right, Variant::unscaled, "induction", 1},
+      {"shared-projection", "02", "",
+       "The score of i with j is then that of j with i, and a token tends to look at itself. It is learned late, or "
+       "not to the end.",
+       "queries and keys have the same projection", Variant::right, Variant::shared_projection},
+      {"dropout-scale", "04", "",
+       "Both learn with dropout, p = 0.5, and their losses are much the same. What counts comes afterwards: without "
+       "dropout, the attention weights are suddenly twice those that the model knows, and the loss on held-out "
+       "sequences is higher than it could be. (The curves end far above that: they are of steps with dropout.)",
+       "the attention weights that dropout keeps are not divided by 1 - p", Variant::dropout, Variant::unscaled_dropout,
+       "copy"},
+      {"row-sum", "24", "row_sum_forgotten",
+       "What is missing is the weights times the row sum: the error pushes the scores that are large already up or "
+       "down, whether or not that lowers the loss. Copying is learned in spite of it (--task copy), induction is "
+       "not."},
+      {"softmax-skipped", "24", "softmax_skipped",
+       "Queries and keys get a gradient that has little to do with the loss. The model learns which tokens there "
+       "are, and the loss stays near ln 10 = 2.30."},
+      {"first-sequence", "25", "weight_of_first_sequence",
+       "For the weights of the linear layers the batch might as well have one sequence: their gradients are far "
+       "noisier, and the model learns far too slowly."},
+      {"mask", "26", "model_mask_left_out",
+       "The loss falls to nearly 0, on held-out sequences, too: the model reads the token that it has to predict. "
+       "When it writes, there is no such token yet, and it fails. A loss that is too good is a leak."},
+      {"residual", "26", "attention_residual_forgotten",
+       "The gradient reaches the lower block only through attention, so that the embeddings and the first block "
+       "learn late."},
+      {"block-order", "26", "blocks_in_forward_order",
+       "Each block gets the gradient that belongs to another place. Tasks that one block can do are learned (--task "
+       "copy); induction needs both, one after the other, and is not."},
+      {"decay-in-gradient", "27", "decay_in_the_gradient",
+       "The decay is divided by the root of v like the rest of the gradient: where gradients are small, it is as "
+       "large as they are. All is learned later."},
+      {"betas-swapped", "27", "betas_swapped",
+       "The mean of the gradients changes slowly, and that of their squares quickly: steps follow old gradients, "
+       "divided by the size of the newest one. It learns, but late."},
+      {"sgd", "27", "plain_descent",
+       "With a rate for AdamW, gradient descent hardly moves: AdamW's steps are about as long as the rate, those of "
+       "gradient descent as long as the rate times the gradient."},
+      {"warm-up", "27", "no_warmup",
+       "It is quicker here: the model is small, and the gradients of the first steps can be trusted. Wide and deep "
+       "models may diverge without a warm-up."}};
   return all;
 }
 
@@ -120,7 +91,7 @@ Break break_named(const std::string& name, const std::filesystem::path& root) {
     return broken;
   }
   const std::size_t dot = std::min(name.find('.'), name.size());
-  Break broken = in_catalogue(name, name.substr(0, dot), name.substr(std::min(dot + 1, name.size())));
+  Break broken{name, name.substr(0, dot), name.substr(std::min(dot + 1, name.size()))};
   if (dot == name.size() || std::find(lessons.begin(), lessons.end(), broken.lesson) == lessons.end()) {
     throw std::invalid_argument("--break is " + name + ", expected " + names() +
                                 ", or a mistake of lessons 24 to 27, such as 27.ascent");

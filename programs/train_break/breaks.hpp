@@ -10,13 +10,13 @@ namespace attn::training {
 
 /// A mistake that ./learn train --break makes.
 struct Break {
-  std::string name;    ///< "row-sum"; of another one of a catalogue its place there: "27.ascent"
-  std::string lesson;  ///< "24": who makes the mistake there is told about it
-  std::string id;      ///< in the lesson's catalogue; empty: a variant
+  std::string name;           ///< "row-sum"; of another one of a catalogue its place there: "27.ascent"
+  std::string lesson;         ///< "24": who makes the mistake there is told about it
+  std::string id;             ///< in the lesson's catalogue; empty: a variant
+  std::string look_for = {};  ///< what it does to learning; empty: try it
+  std::string what = {};      ///< what is wrong, in a sentence; of a catalogued mistake, break_named finds it
   Variant right = Variant::right;
   Variant wrong = Variant::right;
-  std::string what;                ///< what is wrong, in a sentence
-  std::string look_for;            ///< what it does to learning; empty: try it
   std::string task = "induction";  ///< that shows it
   arma::uword heads = 2;           ///< of both models
 };
