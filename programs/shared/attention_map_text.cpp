@@ -32,7 +32,7 @@ constexpr std::array<Colour, 9> palette = {{{53, white},
                                             {148, black},
                                             {226, black}}};
 
-/// The only escape sequences of the demonstrations.
+/// The only escape sequences of the maps.
 std::string painted(std::size_t step, const std::string& text) {
   return "\x1b[48;5;" + std::to_string(palette.at(step).background) + ";38;5;" + std::to_string(palette.at(step).text) +
          "m" + text + "\x1b[0m";

@@ -165,37 +165,30 @@ void introduce(Session& session) {
   }
 }
 
-void show_task_end(Training& training, const TrainOptions& options) {
-  std::mt19937_64 held_out = held_out_generator(training.recipe);
-  show_end(training.model, task_named(training.recipe.task), training.losses, held_out, options.svg);
-}
-
-int show_stopped(Session& session, const TrainOptions& options, bool saved) {
+/// What the training has led to, and where it is kept.
+/// @return the exit code
+int show_result(Session& session, const TrainOptions& options, bool saved) {
   Training& training = session.training;
-  if (session.text) {
+  const bool finished = training.is_finished();
+  if (!session.text) {
+    show_task_end(training, options.svg);
+  } else if (finished) {
+    show_text_end(training, *session.text);
+  } else {
     show_losses(training.losses);
-  } else {
-    show_task_end(training, options);
   }
-  if (saved) {
+  const std::string folder = session.folder.path().string();
+  if (saved && finished) {
+    std::cout << "\nSaved in " << folder << "\n";
+    if (session.text) std::cout << "It writes on: ./learn generate --model " << folder << "\n";
+  } else if (saved) {
     std::cout << "\nSaved after step " << training.losses.size() << " of " << training.recipe.steps
-              << ". To go on: ./learn train " << (training.recipe.fast ? "--fast " : "") << "--resume "
-              << session.folder.path().string() << std::endl;
+              << ". To go on: ./learn train " << (training.recipe.fast ? "--fast " : "") << "--resume " << folder
+              << "\n";
   }
-  return exit_code_of_interrupt();
-}
-
-int show_finished(Session& session, const TrainOptions& options, bool saved) {
-  if (session.text) {
-    show_text_end(session.training, *session.text);
-  } else {
-    show_task_end(session.training, options);
-  }
-  if (!saved) return 2;
-  std::cout << "\nSaved in " << session.folder.path().string() << "\n";
-  if (session.text) std::cout << "It writes on: ./learn generate --model " << session.folder.path().string() << "\n";
   std::cout << std::flush;
-  return 0;
+  if (!finished) return exit_code_of_interrupt();
+  return saved ? 0 : 2;
 }
 
 int train_and_show(Session& session, Steps& steps, const TrainOptions& options) {
@@ -207,7 +200,7 @@ int train_and_show(Session& session, Steps& steps, const TrainOptions& options) 
   Progress progress(TextStyle::of_output(), recipe.steps, recipe.context * recipe.batch, training.losses.size());
   const bool saved = train(session, steps, progress);
   if (!training.losses.empty()) progress.finish(training.losses, training.is_finished() ? "" : " (interrupted)");
-  return training.is_finished() ? show_finished(session, options, saved) : show_stopped(session, options, saved);
+  return show_result(session, options, saved);
 }
 
 /// Trains, saves and shows.

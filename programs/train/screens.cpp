@@ -150,9 +150,11 @@ void show_losses(const std::vector<double>& losses) {
   std::cout << "\nloss:\n" << loss_curve(losses, TextStyle::of_output().ascii) << std::flush;
 }
 
-void show_end(LanguageModel& model, const Task& task, const std::vector<double>& losses, std::mt19937_64& held_out,
-              const std::string& svg) {
-  show_losses(losses);
+void show_task_end(Training& training, const std::string& svg) {
+  LanguageModel& model = training.model;
+  const Task& task = task_named(training.recipe.task);
+  show_losses(training.losses);
+  std::mt19937_64 held_out = held_out_generator(training.recipe);
   const Batch batch = task.draw(held_out_sequences, held_out);
   std::cout << "\nheld-out sequences: " << percent_of(accuracy_of(model, batch))
             << " of the tokens are right; guessing gets " << percent_of(accuracy_of_guessing()) << "\n";

@@ -76,11 +76,10 @@ std::string example_text(const std::vector<arma::uword>& prompt, const std::vect
 /// Prints the curve of the losses; nothing when there are none.
 void show_losses(const std::vector<double>& losses);
 
-/// Prints what a training has led to: the losses, how many tokens of held-out sequences are right, three examples, the
-/// attention map of one, and writes the picture that was asked for.
+/// Prints what a training on a task has led to: the losses, how many tokens of held-out sequences are right, three
+/// examples, the attention map of one, and writes the picture that was asked for.
 /// @param svg a new file; empty: none
 /// @throws NotWritable naming the picture when it could not be written
-void show_end(LanguageModel& model, const Task& task, const std::vector<double>& losses, std::mt19937_64& held_out,
-              const std::string& svg);
+void show_task_end(Training& training, const std::string& svg);
 
 }  // namespace attn::training
