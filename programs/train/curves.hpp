@@ -15,7 +15,7 @@ std::string loss_curve(const std::vector<double>& losses, bool ascii);
 /// The losses of two trainings with the same number of steps.
 struct TwoCurves {
   std::vector<double> right;
-  std::vector<double> wrong;  ///< may end early, with a loss that is no finite number
+  std::vector<double> wrong;  ///< may end early, with a loss that is not finite
   double guessing = 0;        ///< the loss of guessing
 };
 
@@ -23,7 +23,7 @@ struct TwoCurves {
 /// twice the loss of guessing is drawn in the highest row.
 std::string curves_text(const TwoCurves& curves, bool ascii);
 
-/// Both curves as a picture that stands alone.
+/// Both curves as a picture of its own.
 /// @param title of the picture
 /// @param wrong what the second curve is called
 std::string curves_svg(const TwoCurves& curves, const std::string& title, const std::string& wrong);

@@ -1,7 +1,7 @@
 // The program of ./learn train: a small transformer learns a task or a text, with the gradients and the optimizer
 // that the learner wrote, or with the fast kernels. The tool says which parts those are.
 //
-// Exit codes: 0 well, 1 the code threw an error or the loss is no number, 2 it cannot be run as asked, or not be saved; 130
+// Exit codes: 0 well, 1 the code threw an error or the loss is not a number, 2 it cannot be run as asked, or not be saved; 130
 // ended by Ctrl-C, 143 by SIGTERM.
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -23,7 +23,7 @@ namespace attn::training {
 
 namespace {
 
-/// A loss or a parameter is no finite number any more.
+/// A loss or a parameter is not finite any more.
 struct NotANumber : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -37,7 +37,7 @@ struct Session {
 
 // ------------------------------------------------------------------------------------------------- what is trained
 
-/// A new training, or the one that is gone on with.
+/// A new training, or the one that is resumed.
 /// @throws std::invalid_argument saying what is wrong and what to do; nothing was changed then.
 Session open_session(const TrainOptions& options) {
   if (options.resume) {

@@ -71,7 +71,7 @@ inline void require(bool fits, const std::string& option, const std::string& wha
 }
 
 /// @param of_texts what only a text has
-/// @param kept     what a training that is gone on with has kept
+/// @param kept     what a training that is resumed has kept
 inline void require_options_that_fit(const CLI::Option* task, const CLI::Option* text, const CLI::Option* svg,
                                      const CLI::Option* resume, const std::vector<const CLI::Option*>& of_texts,
                                      const std::vector<const CLI::Option*>& kept) {

@@ -7,7 +7,7 @@
 
 #include "attn/batches.hpp"
 
-/// What ./learn train teaches: tasks that need attention, with as many examples as one likes.
+/// What ./learn train teaches: tasks that need attention, with an unlimited number of examples.
 namespace attn::training {
 
 /// Digits, and one more token: the separator.

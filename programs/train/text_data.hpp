@@ -57,7 +57,7 @@ struct TextData {
 ///         short for the context.
 TextData read_text_data(Recipe& recipe);
 
-/// The text of a training that is gone on with.
+/// The text of a training that is resumed.
 /// @throws std::invalid_argument as read_text_data, or when the text has changed, or its tokens.
 TextData read_same_text(const Recipe& recipe);
 

@@ -15,7 +15,7 @@
 
 namespace attn::training {
 
-/// FNV-1a with 64 bits (Fowler, Noll, Vo 1991): tells whether bytes have changed, unless somebody means to deceive.
+/// FNV-1a with 64 bits (Fowler, Noll, Vo 1991): shows whether bytes have changed by accident.
 class Hash {
  public:
   Hash& add(const void* data, std::size_t size) {
@@ -113,13 +113,13 @@ class Steps {
   /// One step: train_step of lesson 27, or what gives the same but for rounding. The loss is not appended.
   virtual StepReport make(Training& training, const Batch& batch, const TrainingConfig& config) = 0;
 
-  /// Sees to it that the training has the parameters, and what the optimizer remembers, as they are now.
+  /// Ensures that the training has the parameters, and what the optimizer remembers, as they are now.
   virtual void put_into(Training& training) = 0;
 };
 
 /// Steps for a training that was just begun, or read from a file. A program has one of two: lesson_steps.cpp, which calls
 /// train_step of the learner or the reference; or fast_steps.cpp, with the fast kernels in single precision. Both give the
-/// same bits however often a training is stopped and gone on with.
+/// same bits however often a training is stopped and resumed.
 std::unique_ptr<Steps> make_steps(Training& training);
 extern const bool has_fast_steps;
 

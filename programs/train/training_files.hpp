@@ -30,7 +30,7 @@ std::string saved_training(Training& training);
 /// The training as it was saved.
 ///
 /// @param file all bytes
-/// @throws std::invalid_argument saying why it cannot be gone on with: read_header's reasons, another format or
+/// @throws std::invalid_argument saying why it cannot be resumed: read_header's reasons, another format or
 ///         version, a checksum that does not fit, tensors that are missing or left over or of another size, numbers
 ///         that are not finite.
 Training read_training(std::string_view file);

@@ -25,7 +25,7 @@ class TrainingFolder {
   ///         be made.
   static TrainingFolder for_new(const std::filesystem::path& folder);
 
-  /// For a training that is gone on with.
+  /// For a training that is resumed.
   /// @throws std::invalid_argument when there is none, or another program trains in it.
   static TrainingFolder for_resumed(const std::filesystem::path& folder);
 
@@ -35,7 +35,7 @@ class TrainingFolder {
   TrainingFolder& operator=(TrainingFolder&&) = delete;
   ~TrainingFolder();
 
-  /// @throws std::invalid_argument naming the file and why it cannot be gone on with; also when it is finished.
+  /// @throws std::invalid_argument naming the file and why it cannot be resumed; also when it is finished.
   Training read() const;
 
   /// Writes all files; training.safetensors last, so that a training that is finished there is finished everywhere.

@@ -11,7 +11,7 @@ namespace attn::training {
 /// A mistake that ./learn train --break makes.
 struct Break {
   std::string name;           ///< "row-sum"; of another one of a catalogue its place there: "27.ascent"
-  std::string lesson;         ///< "24": who makes the mistake there is told about it
+  std::string lesson;         ///< "24": whose checks name the mistake
   std::string id;             ///< in the lesson's catalogue; empty: a variant
   std::string look_for = {};  ///< what it does to learning; empty: try it
   std::string what = {};      ///< what is wrong, in a sentence; of a catalogued mistake, break_named finds it

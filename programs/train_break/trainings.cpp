@@ -58,7 +58,7 @@ void pull_back(const LanguageModel& model, LanguageModelGradients& gradients) {
 }
 
 void report(int descriptor, double value) {
-  if (write(descriptor, &value, sizeof value) != sizeof value) _exit(1);  // nobody reads any more
+  if (write(descriptor, &value, sizeof value) != sizeof value) _exit(1);  // the reader has ended
 }
 
 /// In the new process: reports each loss, then the outcome.

@@ -12,7 +12,7 @@
 
 namespace attn::training {
 
-/// Mistakes that stand in the forward pass, trained as PyTorch would train them: the backward pass fits the wrong forward
+/// Mistakes of the forward pass, trained as PyTorch would train them: the backward pass fits the wrong forward
 /// pass. In the catalogues of the lessons only the one or the other is wrong.
 enum class Variant {
   right,
