@@ -6,7 +6,7 @@
 #   lesson_NN          the checks linked with the learner's files
 #   interview_NN       the checks linked with what is in .learn/interview/NN_name: an interview's blank page
 #   solution_NN_test   the same checks linked with the reference
-#   demo_NN            where there is a demos/NN_name.cpp: a program that shows what the learner wrote at work
+#   demo_NN            where there is a programs/demo/NN_name.cpp: a program that shows what the learner wrote at work
 #   demo_NN_solution   the same program with the reference
 #   verify_NN          for authors: all of the lesson that `./learn verify --lesson NN` runs
 #
@@ -75,8 +75,8 @@ function(add_lesson name)
   set_target_properties(interview_${number} PROPERTIES EXCLUDE_FROM_ALL ON)
   _attn_add_learners_program(lesson_${number} ${number} "${stubs}" "${adapter}")
   add_dependencies(lessons lesson_${number})
-  if(EXISTS ${root}/demos/${name}.cpp)
-    _attn_add_demo(${number} ${root}/demos/${name}.cpp "${stubs}" "${required}")
+  if(EXISTS ${root}/programs/demo/${name}.cpp)
+    _attn_add_demo(${number} ${root}/programs/demo/${name}.cpp "${stubs}" "${required}")
   endif()
   if(ATTN_AUTHORING)
     add_custom_target(verify_${number} DEPENDS gate lesson_${number} solution_${number}_test)
@@ -200,10 +200,10 @@ endfunction()
 # that one as a test.
 function(_attn_add_demo number demo stubs required)
   add_executable(demo_${number} EXCLUDE_FROM_ALL ${demo} ${stubs})
-  target_link_libraries(demo_${number} PRIVATE attn_demo ${required} attn_learner_warnings)
+  target_link_libraries(demo_${number} PRIVATE attn_programs ${required} attn_learner_warnings)
   target_precompile_headers(demo_${number} REUSE_FROM attn_pch)
   add_executable(demo_${number}_solution EXCLUDE_FROM_ALL ${demo})
-  target_link_libraries(demo_${number}_solution PRIVATE attn_demo solution_${number} attn_warnings)
+  target_link_libraries(demo_${number}_solution PRIVATE attn_programs solution_${number} attn_warnings)
   target_precompile_headers(demo_${number}_solution REUSE_FROM attn_pch)
   if(ATTN_AUTHORING)
     set_target_properties(demo_${number}_solution PROPERTIES EXCLUDE_FROM_ALL OFF)

@@ -11,17 +11,16 @@
 #include <sstream>
 #include <string>
 
+#include "generate/options.hpp"
 #include "learn/commands/commands.hpp"
 #include "learn/commands/doctor/doctor.hpp"
-#include "learn/commands/generate.hpp"
-#include "learn/commands/generate_options.hpp"
 #include "learn/commands/own_parts.hpp"
 #include "learn/commands/plan.hpp"
-#include "learn/commands/train_options.hpp"
 #include "learn/commands/usage.hpp"
 #include "learn/screens/screens.hpp"
 #include "learn/screens/terminal.hpp"
 #include "run/process.hpp"
+#include "train/options.hpp"
 
 namespace {
 
@@ -52,8 +51,8 @@ struct Arguments {
   std::optional<std::size_t> layer;
   std::optional<std::size_t> head;
   std::string svg;
-  GenerateOptions generate;
-  TrainOptions train;
+  attn::generating::GenerateOptions generate;
+  attn::training::TrainOptions train;
 };
 
 constexpr const char* or_current = "its number, such as 01; without it, the current one";
@@ -61,7 +60,9 @@ constexpr const char* or_current = "its number, such as 01; without it, the curr
 /// The learner's commands. Each sets `run`, which does the work once all of the command line is understood.
 class Commands {
  public:
-  Commands(CLI::App& app, Arguments& given, std::function<int(Course&)>& run) : app_(app), given_(given), run_(run) {
+  /// @param words the command line
+  Commands(CLI::App& app, const std::vector<std::string>& words, Arguments& given, std::function<int(Course&)>& run)
+      : app_(app), words_(words), given_(given), run_(run) {
     run_ = [this](Course& course) { return watch_or_overview(course); };
     add_lessons();
     add_help();
@@ -136,42 +137,26 @@ class Commands {
     demo->add_option("--svg", given_.svg, "with --trained: a picture of the layer's heads, into this new file")
         ->needs(trained);
 
-    CLI::App* generate = add("generate", "let a language model write a text: its attention is what you wrote", {});
+    CLI::App* generate =
+        add("generate", "let a language model write a text: its attention is what you wrote",
+            [this](Course& c) { return run_model(c, "generate", words_after("generate"), given_.generate.reference); });
     add_generate_options(*generate, given_.generate);
-    generate->callback([this, generate] {
-      run_ = [this, generate](Course& c) {
-        return run_model(c, "generate", words_of(*generate), given_.generate.reference);
-      };
-    });
     CLI::App* train =
-        add("train", "let a small transformer learn a task or a text, with the gradients that you wrote", {});
+        add("train", "let a small transformer learn a task or a text, with the gradients that you wrote",
+            [this](Course& c) {
+              const bool broken = given_.train.broken.has_value();  // with the reference's code; so is fast
+              const std::string program = broken ? "train_break" : given_.train.fast ? "train_fast" : "train";
+              return run_model(c, program, words_after("train"), program != "train" || given_.train.reference);
+            });
     add_train_options(*train, given_.train);
-    train->callback([this, train] {
-      const bool broken = given_.train.broken.has_value();  // with the reference's code; so is fast
-      const std::string program = broken ? "train_break" : given_.train.fast ? "train_fast" : "train";
-      run_ = [this, train, program](Course& c) {
-        return run_model(c, program, words_of(*train), program != "train" || given_.train.reference);
-      };
-    });
   }
 
-  /// The options and then the positional words that were given, for the program that reads them again.
-  static std::vector<std::string> words_of(const CLI::App& command) {
-    std::vector<std::string> options;
-    std::vector<std::string> words = {"--"};
-    for (const CLI::Option* option : command.get_options()) {
-      if (option->count() == 0) continue;
-      const bool positional = option->get_positional();
-      for (const auto& value : option->results()) {
-        const std::string name = option->get_name();
-        if (positional)
-          words.push_back(value);
-        else
-          options.push_back(option->get_expected_max() == 0 || value.empty() ? name : name + "=" + value);
-      }
-    }
-    options.insert(options.end(), words.begin(), words.end());
-    return options;
+  /// What was typed after a command, for the program that reads it again; without what the tool reads wherever it is.
+  std::vector<std::string> words_after(const std::string& command) const {
+    std::vector<std::string> rest(std::find(words_.begin(), words_.end(), command) + 1, words_.end());
+    const auto options_end = std::find(rest.begin(), rest.end(), "--");
+    rest.erase(std::remove(rest.begin(), options_end, "--plain"), options_end);
+    return rest;
   }
 
   std::vector<std::string> words_for_trained() const {
@@ -241,6 +226,7 @@ class Commands {
   }
 
   CLI::App& app_;
+  const std::vector<std::string>& words_;
   Arguments& given_;
   std::function<int(Course&)>& run_;
 };
@@ -278,9 +264,9 @@ int main(int argc, char** argv) {
   app.get_formatter()->column_width(names);
   app.require_subcommand(0, 1);
   app.fallthrough();
-  const Commands commands(app, given, run);
-
   std::vector<std::string> words(argv + 1, argv + argc);
+  const Commands commands(app, words, given, run);
+
   try {
     if (words == std::vector<std::string>{"help"}) words = {"--help"};
     if (words.size() == 1 && std::isdigit(static_cast<unsigned char>(words[0][0])) != 0) {  // ./learn 07

@@ -304,10 +304,12 @@ std::string hours_text(int minutes) {
   return std::to_string(tenths / 10) + fraction + (tenths == 10 ? " hour" : " hours");
 }
 
-std::string minutes_text(double minutes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f minutes", minutes);
+std::string with_decimals(double value, int decimals) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
   return text;
 }
+
+std::string minutes_text(double minutes) { return with_decimals(minutes, 1) + " minutes"; }
 
 }  // namespace attn

@@ -69,6 +69,9 @@ std::string counted(int number, const std::string& thing);
 /// "45 minutes", "1 hour", "32.7 hours".
 std::string hours_text(int minutes);
 
+/// "0.50" for 0.5 with two decimals.
+std::string with_decimals(double value, int decimals);
+
 /// "12.4 minutes".
 std::string minutes_text(double minutes);
 

@@ -1,5 +1,5 @@
 // The drawings of lesson 10's demonstration.
-#include "attention_map.hpp"
+#include "shared/attention_map.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,8 +35,8 @@ Tokens many(std::size_t size) {
 
 arma::mat evenly(arma::uword size) { return arma::mat(size, size, arma::fill::ones) / static_cast<double>(size); }
 
-learn::Style style_of(int columns, bool plain, bool ascii = false) {
-  learn::Style style;
+TextStyle style_of(int columns, bool plain, bool ascii = false) {
+  TextStyle style;
   style.columns = columns;
   style.plain = plain;
   style.colours = !plain;
@@ -44,9 +44,9 @@ learn::Style style_of(int columns, bool plain, bool ascii = false) {
   return style;
 }
 
-const learn::Style in_ascii = style_of(72, true, true);
-const learn::Style in_shades = style_of(72, true);
-const learn::Style in_colour = style_of(72, false);
+const TextStyle in_ascii = style_of(72, true, true);
+const TextStyle in_shades = style_of(72, true);
+const TextStyle in_colour = style_of(72, false);
 
 /// The text without the sequences that colour it.
 std::string without_colour(const std::string& text) {

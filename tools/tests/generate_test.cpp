@@ -9,10 +9,9 @@
 
 #include "attn/heads.hpp"
 #include "attn/language_model.hpp"
-#include "layer_attention.hpp"
-#include "learn/commands/generate_options.hpp"
+#include "generate/options.hpp"
 #include "learn/commands/own_parts.hpp"
-#include "token_text.hpp"
+#include "shared/model_view.hpp"
 
 namespace attn::generating {
 namespace {
@@ -127,9 +126,9 @@ TEST(PartsText, SaysWhoseAPartIsAndWhatIsNext) {
 }
 
 TEST(LayerAndHead, AreTwoNumbersWithADot) {
-  for (const char* right : {"0.0", "2.1", "11.31"}) EXPECT_TRUE(learn::is_layer_and_head(right)) << right;
+  for (const char* right : {"0.0", "2.1", "11.31"}) EXPECT_TRUE(is_layer_and_head(right)) << right;
   for (const char* wrong : {"", "2", "2.", ".1", "a.1", "-1.0", "1.2.3", "1.99999"}) {
-    EXPECT_FALSE(learn::is_layer_and_head(wrong)) << wrong;
+    EXPECT_FALSE(is_layer_and_head(wrong)) << wrong;
   }
 }
 

@@ -65,6 +65,8 @@ expect 2 "has no trained demonstration" -- learn demo 03 --trained
 expect 2 "--svg requires --trained" -- learn demo 10 --svg map.svg
 expect 2 "--temperature" "Run with --help" -- learn generate --temperature -1
 expect 2 "layer is 77" -- learn generate --attention 77.0
+# the words reach the program as they were typed; --plain is the tool's, unless it is a word of the prompt
+expect 0 "--plain is -1" "2 new tokens" -- learn generate --plain --reference --max-tokens 2 -- "--plain is" "-1"
 expect 2 "Did you mean: ./learn generate" -- learn genrate
 expect 0 "--max-tokens" "--attention" "--model" -- learn generate --help
 expect 0 "generate" -- learn --help

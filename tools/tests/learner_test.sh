@@ -82,7 +82,7 @@ for folder in lessons/*/; do
     expect 0 "texts/${what%%.dir*}" -- ninja -C build/dev -t query "$object"
   done
 done
-for demo in demos/[0-9]*.cpp; do
+for demo in programs/demo/*.cpp; do
   number=$(basename "$demo" | cut -c 1-2)
   objects=$(ninja -C build/dev -t commands "demo_$number" | sed -n 's/.* -o \(CMakeFiles\/demo_[^ ]*lessons[^ ]*\.o\) .*/\1/p')
   [ -n "$objects" ] || {

@@ -1,5 +1,5 @@
-// What ./learn train adds to the lessons: its tasks, whose answers are worked out by hand here, and what it shows of
-// them.
+// What ./learn train adds to the lessons: its tasks, whose answers are worked out by hand here, what it shows of them, its
+// command line; and the mistakes of --break, with gradients that fit their forward passes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,17 +11,17 @@
 #include <string>
 #include <vector>
 
-#include "end_screen.hpp"
-#include "layer_attention.hpp"
-#include "learn/commands/train_options.hpp"
 #include "lesson/text.hpp"
-#include "loss_curve.hpp"
-#include "tasks.hpp"
-#include "trainer.hpp"
+#include "scratch.hpp"
+#include "train/curves.hpp"
+#include "train/options.hpp"
+#include "train/screens.hpp"
+#include "train_break/breaks.hpp"
 
 namespace attn::training {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -97,7 +97,7 @@ TEST(Task, DrawsTheSameForTheSameSeed) {
 TEST(Task, IsKnownToTheToolByItsName) {
   for (const Task& task : tasks()) {
     EXPECT_EQ(task_named(task.name).what, task.what);
-    learn::TrainOptions options;
+    TrainOptions options;
     CLI::App app;
     add_train_options(app, options);
     EXPECT_NO_THROW(app.parse("--task " + task.name)) << task.name;
@@ -149,9 +149,24 @@ TEST(LossCurve, FallsFromTheHighestMeanToZero) {
   for (const char c : curve) EXPECT_LT(static_cast<unsigned char>(c), 0x80);
 }
 
+TEST(Curves, MarksOfEachAndBoth) {
+  EXPECT_EQ(
+      curves_text({{2, 1}, {2, 2}, 2}, true),
+      "  2.00 |#x\n       |\n       |\n       |\n       |\n       | o\n       |\n       |\n       |\n       |\n       "
+      "|\n  0.00 |\n        1 step 2\n        o right   x with the mistake   # both\n");
+}
+
+TEST(Curves, WhatIsNoNumberIsLeftOut) {
+  const double nan = std::nan("");
+  const std::string text = curves_text({{2, 1, 1}, {2, nan}, 2}, true);
+  EXPECT_EQ(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find("right")), 'x'), 0);
+  EXPECT_THAT(curves_svg({{2, 1, 1}, {nan}, 2}, "copy", "scale"), Not(HasSubstr("nan")));
+  EXPECT_NO_THROW(curves_text({{2}, {1e300}, 2}, true));
+}
+
 /// The model of the first task, before the first step.
 LanguageModel new_model(std::uint64_t seed) {
-  learn::TrainOptions options;
+  TrainOptions options;
   options.seed = seed;
   return new_run(recipe_of(options)).model;
 }
@@ -163,8 +178,8 @@ TEST(HeadFor, MeasuresTheAttentionInTheAnswersRows) {
     if (parameter.name.find("query_proj") != std::string::npos) parameter.vector().zeros();
   }
   const arma::uvec ids = {3, 1, symbols, 3};
-  const ShownHead shown = head_for(model, task_named("copy"), ids, {none, none, 3, 1});
-  EXPECT_NEAR(shown.share, (1.0 / 3 + 1.0 / 4) / 2, 1e-12);
+  const HeadOfLayer shown = head_for(model, task_named("copy"), ids, {none, none, 3, 1});
+  EXPECT_NEAR(shown.score, (1.0 / 3 + 1.0 / 4) / 2, 1e-12);
   EXPECT_EQ(shown.weights.n_slices, 2u);
 }
 
@@ -172,14 +187,14 @@ TEST(HeadFor, FindsTheHeadThatLooksMostAtTheAnswer) {
   LanguageModel model = new_model(1);
   const arma::uvec ids = {3, 1, symbols, 3};
   const arma::uvec targets = {none, none, 3, 1};
-  const ShownHead shown = head_for(model, task_named("copy"), ids, targets);
+  const HeadOfLayer shown = head_for(model, task_named("copy"), ids, targets);
   visit_attention(model, {3, 1, symbols, 3}, [&](arma::uword layer, const arma::cube& weights) {
     for (arma::uword head = 0; head < weights.n_slices; ++head) {
       const double share = (weights(2, 0, head) + weights(3, 1, head)) / 2;
       if (layer == shown.layer && head == shown.head) {
-        EXPECT_NEAR(share, shown.share, 1e-12);
+        EXPECT_NEAR(share, shown.score, 1e-12);
       } else {
-        EXPECT_LT(share, shown.share);
+        EXPECT_LT(share, shown.score);
       }
     }
     return true;
@@ -216,6 +231,169 @@ TEST(WrittenAfter, ReadsWhatItWrote) {
   EXPECT_EQ(written[0], 3u);
   EXPECT_THAT(written_after(model, {1, 2, 3, written[0]}, 2), ElementsAre(written[1], written[2]));
   EXPECT_TRUE(model.lengths().is_empty());
+}
+
+// ------------------------------------------------------------------------------------------------- mistakes
+
+/// A tiny model, and what the variant's loss is with all parameters moved along the gradient.
+class Variants : public testing::TestWithParam<Variant> {
+ protected:
+  Variants() {
+    for (const ParameterView& parameter : parameters_of(training_.model)) parameter.vector() *= 4;  // no small scores
+    batch_ = task_named("copy").draw(2, training_.examples);
+  }
+  ~Variants() override {
+    choose_variant(Variant::right, 1);
+    set_training(true);
+  }
+
+  static Recipe recipe() {
+    TrainOptions options;
+    options.task = "copy";
+    options.steps = 1;
+    return recipe_of(options);
+  }
+
+  /// With the same masks of dropout each time.
+  LossAndGradients at(LanguageModel& model) {
+    choose_variant(GetParam(), 7);
+    return variant_loss_and_gradients(model, batch_.ids, batch_.targets);
+  }
+
+  Training training_ = new_run(recipe());
+  Batch batch_;
+};
+
+TEST_P(Variants, TheGradientIsTheSlopeOfTheLoss) {
+  LossAndGradients here = at(training_.model);
+  const std::vector<ParameterView> gradients = parameters_of(here.gradients);
+  double slope = 0;
+  for (const ParameterView& gradient : gradients) slope += arma::dot(gradient.vector(), gradient.vector());
+  const auto moved = [&](double h) {
+    LanguageModel model = training_.model;
+    const std::vector<ParameterView> parameters = parameters_of(model);
+    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].vector() += h * gradients[i].vector();
+    return at(model).loss;
+  };
+  const auto difference = [&](double h) { return (moved(h) - moved(-h)) / (2 * h); };
+  const double h = 1e-6 / std::sqrt(slope);
+  const double bound = std::abs(difference(2 * h) - difference(h)) + 1e-8 * slope;  // as in checks/differences.hpp
+  EXPECT_LT(bound, 1e-4 * slope);
+  EXPECT_NEAR(difference(h), slope, bound);
+}
+
+TEST_P(Variants, OnlyTheRightOneIsRight) {
+  choose_variant(Variant::right, 7);
+  const double right = variant_loss_and_gradients(training_.model, batch_.ids, batch_.targets).loss;
+  const double loss = at(training_.model).loss;
+  if (GetParam() == Variant::right) {
+    EXPECT_EQ(loss, right);
+  } else {
+    EXPECT_GT(std::abs(loss - right), 1e-3);
+  }
+}
+
+TEST_P(Variants, RightCodeComputesTheSameWithTheModelOfTheVariant) {
+  choose_variant(GetParam(), 7);
+  set_training(false);
+  const double loss = variant_loss_and_gradients(training_.model, batch_.ids, batch_.targets).loss;
+  LanguageModel model = as_computed(training_.model);
+  EXPECT_NEAR(loss_of(model, batch_), loss, 1e-12);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Variants,
+                         testing::Values(Variant::right, Variant::unscaled, Variant::shared_projection,
+                                         Variant::dropout, Variant::unscaled_dropout));
+
+TEST(Breaks, EachIsThereWithItsMistake) {
+  for (const Break& listed : breaks()) {
+    const Break broken = break_named(listed.name, ATTN_ROOT);
+    EXPECT_NE(broken.what, "") << listed.name;
+    EXPECT_NE(broken.look_for, "") << listed.name;
+    EXPECT_EQ(broken.id.empty(), edit_text(broken, ATTN_ROOT).empty()) << listed.name;
+    EXPECT_NE(broken.id.empty(), broken.right == broken.wrong) << listed.name;
+  }
+}
+
+TEST(Breaks, AnyMistakeOfTheFourLessons) {
+  const Break ascent = break_named("27.ascent", ATTN_ROOT);
+  EXPECT_EQ(ascent.id, "ascent");
+  EXPECT_EQ(ascent.what, "the step goes up the gradient: it is subtracted");
+  EXPECT_THAT(edit_text(ascent, ATTN_ROOT), HasSubstr("solutions/27_training/adamw.cpp:\n  - "));
+}
+
+TEST(Breaks, WhatIsNotThereIsRefused) {
+  for (const std::string name :
+       {"no-such", "", ".", "27.", "27", "27.no_such", "19.unscaled", "x.y", "25.fused_K_first"}) {
+    try {
+      break_named(name, ATTN_ROOT);
+      ADD_FAILURE() << name << " was found";
+    } catch (const std::invalid_argument& error) {
+      EXPECT_THAT(error.what(), HasSubstr("--break is " + name + ",")) << name;
+    }
+  }
+}
+
+/// What a process reports of three steps.
+std::vector<double> losses_of(const Break& broken, Variant variant, const std::string& mistake) {
+  TrainOptions options;
+  options.steps = 4;
+  TrainingProcess training(recipe_of(broken, options, false), variant, mistake);
+  while (training.read()) {
+  }
+  EXPECT_TRUE(training.outcome()) << broken.name;
+  return training.losses();
+}
+
+TEST(Trainings, EachMistakeIsMade) {
+  const std::vector<double> right = losses_of(breaks().front(), Variant::right, "");
+  ASSERT_EQ(right.size(), 4U);
+  EXPECT_EQ(losses_of(breaks().front(), Variant::right, ""), right);
+  for (const Break& broken : breaks()) {
+    EXPECT_NE(losses_of(broken, broken.wrong, broken.id), losses_of(broken, broken.right, "")) << broken.name;
+  }
+}
+
+// ------------------------------------------------------------------------------------------------- the command line
+
+std::string refusal(const std::string& words) {
+  const Scratch folder;
+  put(folder.path() / "text", "a text");
+  TrainOptions options;
+  CLI::App app;
+  add_train_options(app, options);
+  std::string line = words;
+  const auto at = line.find("TEXT");
+  if (at != std::string::npos) line.replace(at, 4, (folder.path() / "text").string());
+  try {
+    app.parse(line);
+  } catch (const CLI::ParseError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(TrainOptions, GoTogether) {
+  EXPECT_EQ(refusal("--text TEXT --width 24 --heads 4 --kv-heads 2"), "");
+  EXPECT_EQ(refusal("--text TEXT --architecture gpt2 --width 12 --heads 4 --tokens bpe --vocab 300"), "");
+  EXPECT_EQ(refusal("--resume --svg map.svg --reference"), "");
+  EXPECT_EQ(refusal("--resume models/trained/copy"), "");
+  EXPECT_THAT(refusal("--text TEXT --heads 5"), AllOf(HasSubstr("--heads"), HasSubstr("divisor of --width")));
+  EXPECT_THAT(refusal("--text TEXT --width 12 --heads 4"), AllOf(HasSubstr("3 wide"), HasSubstr("even")));
+  EXPECT_THAT(refusal("--text TEXT --kv-heads 3"), HasSubstr("divisor of --heads"));
+  EXPECT_THAT(refusal("--text TEXT --architecture gpt2 --kv-heads 2"), HasSubstr("gpt2 has no groups"));
+  EXPECT_THAT(refusal("--text TEXT --vocab 300"), HasSubstr("--tokens bpe"));
+  EXPECT_THAT(refusal("--text TEXT --tokens bpe --vocab 256"), HasSubstr("--vocab"));
+  EXPECT_THAT(refusal("--text TEXT --task copy"), HasSubstr("leave out --task"));
+  EXPECT_THAT(refusal("--text TEXT --svg map.svg"), HasSubstr("--svg"));
+  EXPECT_THAT(refusal("--width 32"), HasSubstr("--text FILE"));
+  EXPECT_THAT(refusal("--resume --steps 5"), AllOf(HasSubstr("--steps"), HasSubstr("keeps its own")));
+  EXPECT_THAT(refusal("--resume --text TEXT"), HasSubstr("keeps its own"));
+  EXPECT_THAT(refusal("--text /"), HasSubstr("is a folder"));
+  EXPECT_THAT(refusal("--text /dev/null"), HasSubstr("not a regular file"));
+  EXPECT_THAT(refusal("--text /no/such"), HasSubstr("there is no file"));
+  EXPECT_THAT(refusal("--text TEXT --rate 0"), HasSubstr("--rate"));
+  EXPECT_THAT(refusal("--text TEXT --rate nan"), HasSubstr("--rate"));
 }
 
 }  // namespace

@@ -291,8 +291,8 @@ int open_chapter(const Course& course, const std::string& name) {
 int demo(const Course& course, const std::string& name, bool with_reference,
          const std::vector<std::string>& arguments) {
   const Lesson lesson = wanted_lesson(course, name);
-  if (!fs::exists(course.root / "demos" / (lesson.name + ".cpp"))) {
-    throw std::invalid_argument("lesson " + lesson.title() + " has no demonstration; see demos/");
+  if (!fs::exists(course.root / "programs/demo" / (lesson.name + ".cpp"))) {
+    throw std::invalid_argument("lesson " + lesson.title() + " has no demonstration; see programs/demo/");
   }
   const std::string program = lesson.demo_program() + (with_reference ? "_solution" : "");
   const auto built = build(course.root, usual_preset, program);

@@ -45,7 +45,7 @@ std::optional<bool> passes(Course& course, const Lesson& lesson) {
   return verdict.kind == Verdict::Kind::passed;
 }
 
-/// Tells CMake whose files the program is linked with: demos/CMakeLists.txt reads it.
+/// Tells CMake whose files the program is linked with: programs/CMakeLists.txt reads it.
 void write_own_lessons(const fs::path& root, const std::string& program, const std::vector<ModelPart>& parts) {
   std::string numbers;
   for (const auto& part : parts) {
@@ -97,7 +97,7 @@ Built build_model(const Course& course, const std::string& program, std::vector<
 
 std::optional<std::vector<ModelPart>> model_parts(Course& course, const std::string& program) {
   std::vector<ModelPart> parts;
-  std::ifstream numbers(course.root / "demos" / program / "lessons.txt");
+  std::ifstream numbers(course.root / "programs" / program / "lessons.txt");
   for (std::string number; std::getline(numbers, number);) {
     const Lesson lesson = lesson::find_lesson(course.root, number);
     const bool there = fs::exists(lesson.chapter_file());
@@ -148,6 +148,17 @@ int run_model(Course& course, const std::string& program, const std::vector<std:
   }
   course.print((reference ? "All of it is the reference's." : parts_text(parts)) + "\n");
   become(course, name, words);
+}
+
+int trained_demo(Course& course, const std::string& name, const std::vector<std::string>& words, bool reference) {
+  const Lesson lesson = wanted_lesson(course, name);
+  if (lesson.number() != "10") {
+    throw std::invalid_argument("lesson " + lesson.title() + " has no trained demonstration; lesson 10 has one");
+  }
+  std::vector<std::string> all = {"--trained"};
+  if (reference) all.push_back("--reference");
+  all.insert(all.end(), words.begin(), words.end());
+  return run_model(course, "generate", all, reference);
 }
 
 }  // namespace attn::learn

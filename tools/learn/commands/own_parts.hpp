@@ -16,7 +16,7 @@ struct ModelPart {
   std::string why_not;  ///< of files that the learner changed and that do not run; else empty
 };
 
-/// The lessons that demos/PROGRAM/lessons.txt names, each judged as ./learn check does, unless it is known what became
+/// The lessons that programs/PROGRAM/lessons.txt names, each judged as ./learn check does, unless it is known what became
 /// of exactly these files. A lesson that was not touched is not built.
 /// @return nothing when the learner stopped it
 std::optional<std::vector<ModelPart>> model_parts(Course& course, const std::string& program);
@@ -25,9 +25,14 @@ std::optional<std::vector<ModelPart>> model_parts(Course& course, const std::str
 std::string parts_text(const std::vector<ModelPart>& parts);
 
 /// Builds a program with the learner's parts, and runs it.
-/// @param program   "generate": its files are in demos/generate/
+/// @param program   "generate": its files are in programs/generate/
 /// @param words     its command line
 /// @param reference with all parts of the reference
 int run_model(Course& course, const std::string& program, const std::vector<std::string>& words, bool reference);
+
+/// The map of ./learn demo 10 --trained: of one head of models/small, by the program of ./learn generate.
+/// @param words at most a sentence, and options of ./learn generate
+/// @throws std::invalid_argument when the lesson is another one
+int trained_demo(Course& course, const std::string& name, const std::vector<std::string>& words, bool reference);
 
 }  // namespace attn::learn

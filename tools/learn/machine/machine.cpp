@@ -1,7 +1,6 @@
 #include "learn/machine/machine.hpp"
 
 #include <fcntl.h>
-#include <sys/ioctl.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -78,11 +77,5 @@ FileSystem file_system_of(const fs::path& folder) {
 }
 
 bool is_writable(const fs::path& path) { return faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0; }
-
-TerminalSize terminal_size() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return {};
-  return {size.ws_row, size.ws_col};
-}
 
 }  // namespace attn::learn

@@ -32,11 +32,4 @@ FileSystem file_system_of(const std::filesystem::path& folder);
 /// Whether the effective user may write to a file, or in a folder.
 bool is_writable(const std::filesystem::path& path);
 
-/// The size of the terminal that standard output goes to; 0 where it is not known, or not a terminal.
-struct TerminalSize {
-  int rows = 0;
-  int columns = 0;
-};
-TerminalSize terminal_size();
-
 }  // namespace attn::learn

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "learn/memory/files.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/line.hpp"
+#include "system/files.hpp"
 
 /// The learner's own files: what they started as, and how nothing of them gets lost.
 namespace attn::learn {

@@ -16,8 +16,8 @@
 #include <type_traits>
 
 #include "learn/memory/calendar.hpp"
-#include "learn/memory/files.hpp"
 #include "lesson/lesson.hpp"
+#include "system/files.hpp"
 
 namespace attn::learn {
 

@@ -66,27 +66,9 @@ std::string links_into(const fs::path& root) {
 }  // namespace
 
 Style Style::of_output(bool asked_plain, const fs::path& root) {
-  Style style;
-  style.words = asked_plain;
-  style.plain = asked_plain || environment("TERM") == "dumb" || isatty(STDOUT_FILENO) == 0;
-  style.colours = !style.plain && environment("NO_COLOR").empty();
+  Style style{TextStyle::of_output(asked_plain), {}};
   if (!style.plain) style.links = links_into(root);
-  for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const std::string locale = environment(variable);
-    if (locale.empty()) continue;
-    const auto says = [&](const char* part) { return locale.find(part) != std::string::npos; };
-    style.ascii = !says("UTF-8") && !says("utf-8") && !says("utf8") && !says("UTF8");
-    break;
-  }
-  if (isatty(STDOUT_FILENO) != 0) {
-    const int columns = terminal_size().columns;
-    style.columns = columns > 0 ? columns : 80;
-  }
   return style;
-}
-
-std::string Style::spelled(const std::string& text) const {
-  return ascii ? in_ascii(text) : words ? in_words(text) : text;
 }
 
 std::vector<Row> Style::rows_of(const Lines& lines) const {

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <limits>
 
-#include "learn/machine/machine.hpp"
 #include "lesson/text.hpp"
 
 namespace attn::learn {

@@ -10,6 +10,7 @@
 #include "learn/machine/build.hpp"
 #include "learn/machine/machine.hpp"
 #include "lesson/text.hpp"
+#include "system/text_style.hpp"
 
 namespace attn::learn {
 

@@ -12,6 +12,7 @@
 #include "learn/machine/machine.hpp"
 #include "lesson/lesson.hpp"
 #include "run/process.hpp"
+#include "system/text_style.hpp"
 
 namespace attn::learn::checkup {
 

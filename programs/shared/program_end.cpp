@@ -1,0 +1,69 @@
+#include "shared/program_end.hpp"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <iostream>
+
+namespace attn {
+
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+volatile std::sig_atomic_t interrupted_at = 0;  // in seconds
+
+void note_interrupt(int signal) {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const auto seconds = static_cast<std::sig_atomic_t>(now.tv_sec);
+  if (interrupted != 0 && seconds > interrupted_at + 1) _exit(128 + signal);
+  if (interrupted == 0) interrupted_at = seconds;
+  interrupted = signal;
+}
+
+void note(int signal) {
+  struct sigaction action {};
+  sigaction(signal, nullptr, &action);
+  if (action.sa_handler == SIG_IGN && signal == SIGHUP) return;
+  action = {};
+  action.sa_handler = note_interrupt;
+  action.sa_flags = SA_RESTART;
+  sigaction(signal, &action, nullptr);
+}
+
+const char* printed = "";
+
+void report(int signal) {
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, printed, std::strlen(printed));
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+}  // namespace
+
+void catch_interrupts() { note(SIGINT); }
+
+void catch_termination() {
+  note(SIGTERM);
+  note(SIGHUP);
+}
+
+bool was_interrupted() { return interrupted != 0; }
+
+int exit_code_of_interrupt() { return 128 + static_cast<int>(interrupted); }
+
+void report_crashes(const char* text) {
+  printed = text;
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) std::signal(signal, report);
+}
+
+int report_not_written(const NotWritten& error) {
+  std::cerr << error.what()
+            << "\nThe demonstration runs what you write. Until then, this shows it with the reference:\n"
+            << "  ./learn demo " << error.task.substr(0, 2) << " --reference\n";
+  return 1;
+}
+
+}  // namespace attn

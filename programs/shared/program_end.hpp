@@ -1,0 +1,32 @@
+#pragma once
+
+#include "attn/todo.hpp"
+
+/// How programs end that run what a learner wrote. After Ctrl-C they end in order: what they were doing is finished, and
+/// what there is, is shown.
+namespace attn {
+
+constexpr int exit_interrupted = 130;  ///< as a shell reports it
+
+/// From now on the first Ctrl-C is only noted. A later one ends the program, as it may take long to come to an end; but
+/// not one that comes at once: some send the signal both to us and to our group.
+void catch_interrupts();
+
+/// Likewise for a program that saves what it has: SIGTERM, and the end of its terminal unless that is ignored (nohup).
+void catch_termination();
+
+bool was_interrupted();
+
+/// As a shell reports it: exit_interrupted after Ctrl-C, 143 after SIGTERM.
+int exit_code_of_interrupt();
+
+/// A learner's code may write anywhere, though its checks pass: when the program crashes, this is printed before it
+/// ends.
+/// @param text lives as long as the program
+void report_crashes(const char* text);
+
+/// Reports that a demonstration needs a task that is not written yet, and how to see it with the reference.
+/// @return the exit code of the demonstration
+int report_not_written(const NotWritten& error);
+
+}  // namespace attn

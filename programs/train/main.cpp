@@ -1,0 +1,272 @@
+// The program of ./learn train: a small transformer learns a task or a text, with the gradients and the optimizer
+// that the learner wrote, or with the fast kernels. The tool says which parts those are.
+//
+// Exit codes: 0 well, 1 the code threw an error or the loss is not a number, 2 it cannot be run as asked, or not be saved; 130
+// ended by Ctrl-C, 143 by SIGTERM.
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "shared/program_end.hpp"
+#include "system/files.hpp"
+#include "train/options.hpp"
+#include "train/screens.hpp"
+#include "train/training_folder.hpp"
+
+namespace attn::training {
+
+namespace {
+
+/// A loss or a parameter is not finite any more.
+struct NotANumber : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What the program works on: a training, the folder that keeps it, and its text, if it has one.
+struct Session {
+  TrainingFolder folder;
+  std::optional<TextData> text;
+  Training training;
+};
+
+// ------------------------------------------------------------------------------------------------- what is trained
+
+/// A new training, or the one that is resumed.
+/// @throws std::invalid_argument saying what is wrong and what to do; nothing was changed then.
+Session open_session(const TrainOptions& options) {
+  if (options.resume) {
+    TrainingFolder folder = TrainingFolder::for_resumed(
+        options.resume->empty() ? newest_training() : std::filesystem::path(*options.resume));
+    Training training = folder.read();
+    if (training.recipe.fast != options.fast) {
+      throw std::invalid_argument(
+          "the training in " + folder.path().string() +
+          (options.fast
+               ? " was begun without --fast: leave it out"
+               : " was begun with --fast: go on with it by ./learn train --fast --resume " + folder.path().string()));
+    }
+    if (training.recipe.is_text() && !options.svg.empty()) {
+      throw std::invalid_argument("--svg draws the attention of a task, and this training is on a text: leave it out");
+    }
+    std::optional<TextData> text;
+    if (training.recipe.is_text()) text = read_same_text(training.recipe);
+    return {std::move(folder), std::move(text), std::move(training)};
+  }
+  Recipe recipe = recipe_of(options);
+  std::optional<TextData> text;
+  if (recipe.is_text()) text = read_text_data(recipe);
+  TrainingFolder folder =
+      TrainingFolder::for_new(options.save.empty() ? usual_folder(recipe) : std::filesystem::path(options.save));
+  return {std::move(folder), std::move(text), new_run(recipe)};
+}
+
+// ------------------------------------------------------------------------------------------------- the steps
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds longest_unsaved{30};
+
+/// Every so many parts of the steps, and at the last one.
+bool is_part(const Training& training, arma::uword parts) {
+  const arma::uword done = training.losses.size(), steps = training.recipe.steps;
+  return done * parts / steps != (done - 1) * parts / steps;
+}
+
+Batch next_batch(Session& session) {
+  Training& training = session.training;
+  if (!session.text) return task_named(training.recipe.task).draw(training.recipe.batch, training.examples);
+  return next_token_batch(session.text->training_ids, training.recipe.context, training.recipe.batch,
+                          training.examples);
+}
+
+/// Saves; a disk that is full does not stop a training.
+/// @return whether it is saved
+bool save(Session& session, Progress& progress) {
+  try {
+    session.folder.write(session.training, session.text ? &session.text->tokenizer : nullptr);
+    return true;
+  } catch (const std::exception& error) {
+    progress.clear();
+    std::cerr << "The training could not be saved after step " << session.training.losses.size() << ": " << error.what()
+              << ". What was saved before is still there.\n";
+    return false;
+  }
+}
+
+[[noreturn]] void refuse_number(const Training& training, const std::string& what) {
+  throw NotANumber(what + " at step " + std::to_string(training.losses.size() + 1) +
+                   ", and no step makes that a number again: a gradient or the optimizer divides by 0, or its steps "
+                   "are far too large.");
+}
+
+void require_finite(Training& training) {
+  if (!all_finite(training)) refuse_number(training, "A parameter is not a finite number");
+}
+
+void show_sample(Session& session, Progress& progress) {
+  const std::string text = sample_of(session.training, *session.text, 140, true);
+  progress.clear();
+  std::cout << TextStyle::of_output()("after step " + std::to_string(session.training.losses.size()) + " it writes:")
+            << "\n  " << text << "\n"
+            << std::flush;
+}
+
+/// Makes steps until all are made, or Ctrl-C: shows how far it is, saves now and then, and for a text shows what the
+/// model writes.
+/// @return whether the training is saved as it is then
+/// @throws NotANumber, or what the code of a lesson throws.
+bool train(Session& session, Steps& steps, Progress& progress) {
+  Training& training = session.training;
+  const TrainingConfig config = training_config_of(training.recipe);
+  bool saved = !training.losses.empty();  // what was read
+  auto last_save = Clock::now();
+  while (!training.is_finished() && !was_interrupted()) {
+    const double loss = steps.make(training, next_batch(session), config).loss;
+    if (!std::isfinite(loss))
+      refuse_number(training, "The loss is " + std::string(std::isnan(loss) ? "nan" : "infinite"));
+    training.losses.push_back(loss);
+    saved = false;
+    progress.show(training.losses);
+    if (is_part(training, 10) || Clock::now() - last_save > longest_unsaved) {
+      steps.put_into(training);
+      require_finite(training);
+      saved = save(session, progress);
+      last_save = Clock::now();
+    }
+    if (session.text && is_part(training, 5) && !training.is_finished()) {
+      steps.put_into(training);
+      show_sample(session, progress);
+    }
+  }
+  steps.put_into(training);
+  if (saved || training.is_finished()) return saved;
+  require_finite(training);
+  return save(session, progress);
+}
+
+// ------------------------------------------------------------------------------------------------- what is shown
+
+void introduce(Session& session) {
+  Training& training = session.training;
+  if (session.text) {
+    introduce_text(training, *session.text);
+  } else {
+    introduce_task(training);
+  }
+  if (!training.losses.empty()) {
+    std::cout << "It goes on after step " << training.losses.size() << " of " << training.recipe.steps << ", from "
+              << session.folder.path().string() << ".\n\n"
+              << std::flush;
+  }
+}
+
+/// What the training has led to, and where it is kept.
+/// @return the exit code
+int show_result(Session& session, const TrainOptions& options, bool saved) {
+  Training& training = session.training;
+  const bool finished = training.is_finished();
+  if (!session.text) {
+    show_task_end(training, options.svg);
+  } else if (finished) {
+    show_text_end(training, *session.text);
+  } else {
+    show_losses(training.losses);
+  }
+  const std::string folder = session.folder.path().string();
+  if (saved && finished) {
+    std::cout << "\nSaved in " << folder << "\n";
+    if (session.text) std::cout << "It writes on: ./learn generate --model " << folder << "\n";
+  } else if (saved) {
+    std::cout << "\nSaved after step " << training.losses.size() << " of " << training.recipe.steps
+              << ". To go on: ./learn train " << (training.recipe.fast ? "--fast " : "") << "--resume " << folder
+              << "\n";
+  }
+  std::cout << std::flush;
+  if (!finished) return exit_code_of_interrupt();
+  return saved ? 0 : 2;
+}
+
+int train_and_show(Session& session, Steps& steps, const TrainOptions& options) {
+  Training& training = session.training;
+  const Recipe& recipe = training.recipe;
+  introduce(session);
+  catch_interrupts();
+  catch_termination();
+  Progress progress(TextStyle::of_output(), recipe.steps, recipe.context * recipe.batch, training.losses.size());
+  const bool saved = train(session, steps, progress);
+  if (!training.losses.empty()) progress.finish(training.losses, training.is_finished() ? "" : " (interrupted)");
+  return show_result(session, options, saved);
+}
+
+/// Trains, saves and shows.
+/// @return the exit code
+/// @throws NotANumber, NotWritable for the picture, or what the code of a lesson throws. A new training of a task
+///         leaves nothing behind then; one of a text what was saved last.
+int run_session(Session& session, Steps& steps, const TrainOptions& options) {
+  const bool is_new = session.training.losses.empty();
+  try {
+    return train_and_show(session, steps, options);
+  } catch (const std::exception&) {
+    // A task takes seconds: what led to an error should not be in the way of the next attempt.
+    if (is_new && !session.text && !session.training.is_finished()) session.folder.discard();
+    throw;
+  }
+}
+
+constexpr const char* with_reference = "With the reference's parts: ./learn train --reference\n";
+constexpr const char* crashed = "\nThe training crashed. With the reference's parts: ./learn train --reference\n";
+
+int run(const TrainOptions& options) {
+  std::optional<Session> session;
+  try {
+    require_new_file(options.svg);
+    session.emplace(open_session(options));
+  } catch (const std::invalid_argument& error) {
+    std::cerr << error.what() << "\n";
+    return 2;
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::cerr << error.what() << "\n";
+    return 2;
+  }
+  return run_session(*session, *make_steps(session->training), options);
+}
+
+}  // namespace
+
+int train_program(int argc, char** argv) {
+  TrainOptions options;
+  CLI::App app("A small transformer learns, with what you wrote", "./learn train");
+  add_train_options(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (options.fast && !has_fast_steps) {
+    std::cerr << "--fast is another program's: ./learn train --fast starts it\n";
+    return 2;
+  }
+  options.fast = has_fast_steps;
+  try {
+    if (!options.reference) report_crashes(crashed);
+    return run(options);
+  } catch (const NotWritable& error) {
+    std::cerr << error.what() << "\n";
+    return 2;
+  } catch (const NotANumber& error) {
+    std::cerr << "\n" << error.what() << "\n" << (options.reference ? "" : with_reference);
+    return 1;
+  } catch (const std::exception& error) {
+    std::cerr << "\nThe training threw an error: " << error.what() << "\n" << (options.reference ? "" : with_reference);
+    return 1;
+  }
+}
+
+}  // namespace attn::training
+
+int main(int argc, char** argv) { return attn::training::train_program(argc, argv); }

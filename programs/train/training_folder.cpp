@@ -1,0 +1,157 @@
+#include "train/training_folder.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "attn/memory_map.hpp"
+#include "system/files.hpp"
+#include "train/text_data.hpp"
+#include "train/training_files.hpp"
+
+namespace attn::training {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// What a folder's training is in.
+constexpr const char* training_file = "training.safetensors";
+
+/// models/trained, in the current folder: where trainings are kept.
+fs::path trainings() { return fs::path("models") / "trained"; }
+
+[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
+
+/// @return a descriptor that holds the folder until it is closed, or until the program ends
+int lock(const fs::path& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) refuse(folder.string() + " cannot be opened: expected a folder that may be read");
+  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return descriptor;
+  close(descriptor);
+  refuse("another program is training in " + folder.string() + ": wait for it, or take another folder with --save");
+}
+
+/// What a program that was killed has left beside a file.
+bool is_left_over(const std::string& name) { return name.find(".new-") != std::string::npos; }
+
+void require_free(const fs::path& folder) {
+  const std::string otherwise = "take another folder with --save, or delete this one";
+  const fs::path file = folder / training_file;
+  if (!fs::exists(file)) {
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      const std::string name = entry.path().filename().string();
+      if (!is_left_over(name)) refuse(folder.string() + " holds other files, such as " + name + ": " + otherwise);
+    }
+    return;
+  }
+  const Progressed old = [&] {
+    try {
+      return read_progress(MemoryMap(file).bytes());
+    } catch (const std::invalid_argument& error) {
+      refuse(file.string() + " cannot be read: " + error.what() + ". It is left as it is: " + otherwise);
+    }
+  }();
+  if (!old.is_finished() && old.steps > 0) {
+    refuse(folder.string() + " holds a training that is not finished, " + std::to_string(old.steps) + " of " +
+           std::to_string(old.recipe.steps) + " steps: go on with it by ./learn train " +
+           (old.recipe.fast ? "--fast " : "") + "--resume " + folder.string() + ", " + otherwise);
+  }
+  if (old.steps > 0 && old.recipe.is_text()) {
+    refuse(folder.string() + " holds a model that was trained on " + old.recipe.text + ": " + otherwise);
+  }
+}
+
+}  // namespace
+
+fs::path usual_folder(const Recipe& recipe) {
+  if (!recipe.is_text()) return trainings() / recipe.task;
+  std::string name = fs::path(recipe.text).stem().string();
+  for (char& c : name) {  // so that it needs no quotes; other scripts stay
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80 && std::isalnum(byte) == 0 && c != '.' && c != '_') c = '-';
+  }
+  if (name.empty() || name[0] == '.' || name[0] == '-') name = "text" + name;
+  const auto same = [&](const Task& task) { return task.name == name; };
+  if (std::any_of(tasks().begin(), tasks().end(), same)) name += "-text";
+  return trainings() / name;
+}
+
+fs::path newest_training() {
+  fs::path newest;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(trainings(), error)) {
+    if (!fs::is_regular_file(entry.path() / training_file)) continue;
+    if (newest.empty() ||
+        fs::last_write_time(entry.path() / training_file) > fs::last_write_time(newest / training_file)) {
+      newest = entry.path();
+    }
+  }
+  if (newest.empty())
+    throw std::invalid_argument("there is no training in " + trainings().string() +
+                                " to go on with: ./learn train begins one");
+  return newest;
+}
+
+TrainingFolder TrainingFolder::for_new(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!fs::is_directory(folder)) {
+    refuse("the folder " + folder.string() + " cannot be made" + (error ? ": " + error.message() : "") +
+           ". Give another one with --save");
+  }
+  TrainingFolder result(folder, lock(folder));
+  require_free(folder);
+  return result;
+}
+
+TrainingFolder TrainingFolder::for_resumed(const fs::path& folder) {
+  if (!fs::is_regular_file(folder / training_file)) {
+    refuse(folder.string() + " has no " + training_file +
+           ": expected the folder of a training that was stopped, such as " + (trainings() / "reverse").string());
+  }
+  return {folder, lock(folder)};
+}
+
+TrainingFolder::TrainingFolder(TrainingFolder&& other) noexcept
+    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+
+TrainingFolder::~TrainingFolder() {
+  if (lock_ >= 0) close(lock_);
+}
+
+Training TrainingFolder::read() const {
+  const fs::path file = path_ / training_file;
+  try {
+    const MemoryMap map(file);
+    Training training = read_training(map.bytes());
+    if (!training.is_finished()) return training;
+    const std::string use = "; ./learn generate --model " + path_.string() + " writes with it";
+    refuse("the training is finished, after " + std::to_string(training.losses.size()) + " steps" +
+           (training.recipe.is_text() ? use : "") + ". A new one begins without --resume");
+  } catch (const std::invalid_argument& error) {
+    refuse(file.string() + ": " + error.what());
+  }
+}
+
+void TrainingFolder::write(Training& training, const TokenizerData* tokenizer) const {
+  if (tokenizer != nullptr && !training.losses.empty()) {
+    replace_file(path_ / "config.json", config_json(training.model.config()));
+    replace_file(path_ / "tokenizer.json", tokenizer_json(*tokenizer));
+    replace_file(path_ / "model.safetensors", exported_weights(training.model));
+  }
+  replace_file(path_ / training_file, saved_training(training));
+}
+
+void TrainingFolder::discard() const {
+  std::error_code ignored;
+  fs::remove(path_ / training_file, ignored);
+}
+
+}  // namespace attn::training

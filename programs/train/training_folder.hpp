@@ -1,0 +1,58 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "attn/tokenizer_files.hpp"
+#include "train/training.hpp"
+
+namespace attn::training {
+
+/// Where a training is kept unless a folder is given: models/trained and the task's name, or that of the text without its ending.
+std::filesystem::path usual_folder(const Recipe& recipe);
+
+/// The folder in models/trained whose training was saved last.
+/// @throws std::invalid_argument when there is none.
+std::filesystem::path newest_training();
+
+/// The folder of one training: training.safetensors, and for a text what ./learn generate reads, too. Each file is
+/// there as a whole, or as it was before. While this lives, no other program may train in the folder.
+class TrainingFolder {
+ public:
+  /// For a new training: makes the folder, where it is not there.
+  /// @throws std::invalid_argument saying what to do, when the folder holds what may not be lost: another training,
+  ///         but for a finished one of a task, or other files; when another program trains in it; or when it cannot
+  ///         be made.
+  static TrainingFolder for_new(const std::filesystem::path& folder);
+
+  /// For a training that is resumed.
+  /// @throws std::invalid_argument when there is none, or another program trains in it.
+  static TrainingFolder for_resumed(const std::filesystem::path& folder);
+
+  TrainingFolder(TrainingFolder&& other) noexcept;
+  TrainingFolder(const TrainingFolder&) = delete;
+  TrainingFolder& operator=(const TrainingFolder&) = delete;
+  TrainingFolder& operator=(TrainingFolder&&) = delete;
+  ~TrainingFolder();
+
+  /// @throws std::invalid_argument naming the file and why it cannot be resumed; also when it is finished.
+  Training read() const;
+
+  /// Writes all files; training.safetensors last, so that a training that is finished there is finished everywhere.
+  /// @param tokenizer of a text; none for a task
+  /// @throws std::runtime_error naming the file that could not be written. The one that was there still is.
+  void write(Training& training, const TokenizerData* tokenizer) const;
+
+  /// Removes training.safetensors.
+  void discard() const;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  TrainingFolder(std::filesystem::path path, int lock) : path_(std::move(path)), lock_(lock) {}
+
+  std::filesystem::path path_;
+  int lock_;
+};
+
+}  // namespace attn::training

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/attention_backward.hpp"
+#include "attn/language_model_backward.hpp"
+#include "train/training.hpp"
+
+namespace attn::training {
+
+/// Mistakes of the forward pass, trained as PyTorch would train them: the backward pass fits the wrong forward
+/// pass. In the catalogues of the lessons only the one or the other is wrong.
+enum class Variant {
+  right,
+  unscaled,           ///< scores that are not divided by the root of D
+  shared_projection,  ///< keys projected by the queries' weights
+  dropout,            ///< right: dropout of the attention weights, with p = 0.5
+  unscaled_dropout,   ///< the same without the factor 1 / (1 - p)
+};
+
+/// What is trained from now on in this process.
+/// @param seed of dropout's masks
+void choose_variant(Variant variant, std::uint64_t seed);
+
+/// Dropout only while training.
+void set_training(bool training);
+
+/// The model with which right code computes what the variant computes with `model`.
+LanguageModel as_computed(LanguageModel model);
+
+/// What a model can do after its training.
+struct Outcome {
+  double held_out_loss = 0;
+  double accuracy = 0;  ///< of the tokens that right code writes with the weights that were learned, 0 to 1
+};
+
+/// A training in a process of its own: two at once take no more time than one where there are two cores, and neither can
+/// disturb the other's mistakes.
+class TrainingProcess {
+ public:
+  /// Begins.
+  /// @param mistake an id of a catalogue; empty: none
+  TrainingProcess(const Recipe& recipe, Variant variant, const std::string& mistake);
+  ~TrainingProcess();
+  TrainingProcess(const TrainingProcess&) = delete;
+  TrainingProcess& operator=(const TrainingProcess&) = delete;
+
+  /// Reads what it has reported since.
+  /// @return false when no more will come
+  bool read();
+
+  void stop();
+
+  int descriptor() const { return descriptor_; }
+  const std::vector<double>& losses() const { return losses_; }       ///< of the steps so far
+  const std::optional<Outcome>& outcome() const { return outcome_; }  ///< when it has come to its end
+
+ private:
+  arma::uword steps_;
+  pid_t process_ = -1;
+  int descriptor_ = -1;
+  std::vector<char> unread_;
+  std::vector<double> losses_;
+  std::optional<Outcome> outcome_;
+};
+
+}  // namespace attn::training
+
+// CMakeLists.txt gives these names to the calls in training.cpp and multi_head_backward.cpp.
+namespace attn {
+
+LossAndGradients variant_loss_and_gradients(const LanguageModel& model, const arma::umat& ids,
+                                            const arma::umat& targets);
+
+AttentionForward variant_attention_forward(const arma::cube& Q, const arma::cube& K, const arma::cube& V,
+                                           const Mask& mask, const Mask& keep, double p);
+
+AttentionGradients variant_attention_backward(const arma::cube& d_context, const KeptAttention& kept);
+
+}  // namespace attn

@@ -1,0 +1,132 @@
+#include "system/files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+
+namespace attn {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::chrono::hours old_enough_to_be_left_over{1};
+
+[[noreturn]] void fail(const std::string& what, const fs::path& path) {
+  throw std::runtime_error(what + " " + path.string() + ": " + std::generic_category().message(errno));
+}
+
+/// A file descriptor that is closed in the end, and not handed to other programs.
+class File {
+ public:
+  File(const fs::path& path, int flags) : number_(open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+  ~File() {
+    if (number_ >= 0) close(number_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int number() const { return number_; }
+  bool is_open() const { return number_ >= 0; }
+
+ private:
+  int number_;
+};
+
+/// The file that a chain of symbolic links leads to, which need not be there.
+fs::path resolve_links(fs::path file) {
+  constexpr int most_links = 40;
+  for (int i = 0; i < most_links && fs::is_symlink(file); ++i) file = file.parent_path() / fs::read_symlink(file);
+  return file;
+}
+
+/// What is known of a file that is there already.
+std::optional<struct stat> find_writable(const fs::path& file) {
+  const File existing(file, O_WRONLY | O_NONBLOCK);  // a rename would replace a read-only file; a pipe would wait
+  if (!existing.is_open() && errno == ENOENT) return {};
+  struct stat status {};
+  if (!existing.is_open() || fstat(existing.number(), &status) != 0) fail("cannot write", file);
+  return status;
+}
+
+/// Its owner and permissions, as far as we may: root should not take a learner's file away.
+void copy_owner_and_mode(const std::optional<struct stat>& other, int file) {
+  if (!other) return;
+  const bool same_owner = fchown(file, other->st_uid, other->st_gid) == 0;
+  fchmod(file, other->st_mode & (same_owner ? 07777 : 0777));
+}
+
+void write_synced(const fs::path& file, const std::string& text, const std::optional<struct stat>& like) {
+  const File out(file, O_WRONLY | O_CREAT | O_TRUNC);
+  if (!out.is_open()) fail("cannot write", file);
+  copy_owner_and_mode(like, out.number());
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t count = write(out.number(), text.data() + done, text.size() - done);
+    if (count < 0 && errno != EINTR) fail("cannot write", file);
+    if (count > 0) done += static_cast<std::size_t>(count);
+  }
+  if (fsync(out.number()) != 0) fail("cannot write", file);
+}
+
+/// What is said of a file that may not be replaced.
+std::string refusal(const fs::path& path) {
+  return path.string() + " exists already and is left as it is: give another name";
+}
+
+}  // namespace
+
+void require_new_file(const fs::path& path) {
+  if (!path.empty() && fs::exists(fs::symlink_status(path))) throw std::invalid_argument(refusal(path));
+}
+
+void write_new_file(const fs::path& path, const std::string& text) {
+  std::FILE* file = std::fopen(path.c_str(), "wx");  // x: never over an existing file
+  if (file == nullptr) {
+    throw NotWritable(errno == EEXIST ? refusal(path) : path.string() + " cannot be written: " + std::strerror(errno));
+  }
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if ((std::fclose(file) != 0) || !written) throw NotWritable(path.string() + " could not be written to its end");
+}
+
+void remove_leftovers(const fs::path& folder, const std::string& beginning) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().filename().string().rfind(beginning, 0) != 0) continue;
+    const auto written = entry.last_write_time(ignored);
+    if (!ignored && fs::file_time_type::clock::now() - written > old_enough_to_be_left_over) {
+      fs::remove_all(entry.path(), ignored);
+    }
+  }
+}
+
+void replace_file(const fs::path& file, const std::string& text) {
+  const fs::path target = resolve_links(file);
+  const auto existing = find_writable(target);
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
+  const std::string beginning = target.filename().string() + ".new-";
+  remove_leftovers(folder, beginning);
+  const fs::path beside = folder / (beginning + std::to_string(getpid()));
+  try {
+    write_synced(beside, text, existing);
+    if (rename(beside.c_str(), target.c_str()) != 0) fail("cannot replace", target);
+  } catch (const std::runtime_error&) {
+    unlink(beside.c_str());
+    throw;
+  }
+  sync_to_disk(folder);
+}
+
+void sync_to_disk(const fs::path& path) {
+  const File file(path, O_RDONLY);
+  // Some file systems cannot sync a folder, and say so by EINVAL.
+  if (!file.is_open() || (fsync(file.number()) != 0 && errno != EINVAL)) fail("cannot write", path);
+}
+
+}  // namespace attn
