@@ -98,7 +98,7 @@ constexpr int curve_rows = 9;
 
 std::string bar_of(double share, const TextStyle& style) {
   constexpr int width = 20;
-  return "[" + style.spelled(bar(static_cast<int>(share * width), width, width)) + "]";
+  return "[" + style.spelled(bar(static_cast<int>(share * width), width, width).text()) + "]";
 }
 
 std::string each_line_cleared(const std::string& text) {
