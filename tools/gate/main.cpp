@@ -32,6 +32,7 @@ struct Options {
   std::string lesson;
   std::string name;  ///< of a test, or of a file of the solution
   fs::path file;     ///< the build folder, or an output
+  std::vector<std::string> command;
   bool reads_repository = false;
   bool write = false;
   bool lessons = false;
@@ -76,10 +77,8 @@ void add_steps(CLI::App& app, Options& o, int& result) {
   test->add_option("name", o.name)->required();
   test->add_option("--build", o.file, "the build folder")->required();
   test->add_flag("--reads-repository", o.reads_repository, "it depends on the repository and on what is built");
-  test->prefix_command();
-  test->callback([&o, &result, test] {
-    result = gate::run_test(o.root, fs::absolute(o.file), o.name, test->remaining(), o.reads_repository);
-  });
+  test->add_option("command", o.command, "after --")->required();
+  test->callback([&] { result = gate::run_test(o.root, fs::absolute(o.file), o.name, o.command, o.reads_repository); });
 
   CLI::App* mutate = app.add_subcommand("mutate-all", "writes a file of the solution with its mistakes to choose from");
   mutate->add_option("lesson", o.lesson)->required();

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-/// Lines that know what they say. A fact stays data until somebody shows it: a terminal paints a line by its roles, an
+/// Lines of text whose parts have roles. A fact stays data until it is shown: a terminal styles a line by its roles, an
 /// editor opens its place, and everything else prints its text.
 namespace attn {
 
@@ -21,9 +21,9 @@ struct Place {
 /// What a part of a line is.
 enum class Role {
   plain,      ///< a sentence, a number
-  important,  ///< what helps or leads on: a title, the name of a mistake, a key to press
-  label,      ///< names what follows, or need not be read
-  aside,      ///< need not be read: a line that begins with it is cut where it is too wide
+  important,  ///< a title, the name of a mistake, a key to press
+  label,      ///< names what follows, or is of little interest
+  aside,      ///< of little interest: a line that begins with it is cut where it is too wide
   passed,     ///< a result
   failed,     ///< a result
   error,      ///< of a compiler
@@ -32,8 +32,8 @@ enum class Role {
   hint,       ///< the command that shows the hints
   selected,   ///< the line of a list where the cursor is
   same,       ///< of two texts beside each other: what is equal
-  left,       ///< of two texts beside each other: what only the left one has
-  right,      ///< the same of the right one
+  left,       ///< of two texts beside each other: the left one where they differ
+  right,      ///< of two texts beside each other: the right one where they differ
 };
 
 /// A part of a line.

@@ -109,7 +109,7 @@ TEST(Supervisor, FindsTheLineOfWhatWentWrong) {
   ASSERT_EQ(found.report.checks.size(), lines.size());
   for (const auto& check : found.report.checks) {
     EXPECT_THAT(check.place.text(), ::testing::EndsWith("tools/tests/misbehaving_checks.cpp:" +
-                                                   std::to_string(line_with(lines.at(check.name)))))
+                                                        std::to_string(line_with(lines.at(check.name)))))
         << check.name;
   }
 }

@@ -88,6 +88,7 @@ class Remembered : public ::testing::Test {
   Remembered() {
     fs::copy(ATTN_PLANTED, root(), fs::copy_options::recursive);
     fs::create_directories(build());
+    unsetenv("ATTN_JUDGE_AGAIN");
     for (const char* program : {"lesson_91", "solution_91_test", "mutants_91"}) {
       fs::copy_file(fs::path(ATTN_PROGRAMS) / program, build() / program);
     }
@@ -210,6 +211,8 @@ class RememberedTest : public ::testing::Test {
   RememberedTest() {
     put(root() / "README.md", "what it reads");
     fs::create_directories(build());
+    unsetenv("ATTN_REPOSITORY_DIGEST");  // of the course, which verify has at hand
+    unsetenv("ATTN_JUDGE_AGAIN");
   }
   fs::path root() const { return scratch_.path() / "course"; }
   fs::path build() const { return scratch_.path() / "course/build"; }

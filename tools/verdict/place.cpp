@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <sstream>
+#include <optional>
 
 #include "lesson/text.hpp"
 
@@ -13,87 +13,34 @@ namespace {
 
 // --------------------------------------------------------------------------------------------- where a task begins
 
-/// Finds functions in code without comments, one piece after the other.
-class DefinitionScan {
- public:
-  explicit DefinitionScan(const std::string& code) : code_(code) {}
-
-  std::vector<Definition> run() {
-    for (; at_ < code_.size(); ++at_) {
-      const char c = code_[at_];
-      if (c == ';' || c == '}') {
-        begin_ = at_ + 1;
-      } else if (c == '{') {
-        open_brace();
-      }
-    }
-    return std::move(found_);
+/// Whether a text has a word.
+bool has_word(const std::string& text, const std::string& word) {
+  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    const auto end = at + word.size();
+    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) return true;
   }
+  return false;
+}
 
- private:
-  bool head_has(const std::string& word) const {
-    for (auto at = code_.find(word, begin_); at < at_; at = code_.find(word, at + 1)) {
-      if ((at == 0 || !is_word(code_[at - 1])) && !is_word(code_[at + word.size()])) return true;
-    }
-    return false;
-  }
+/// Whether a brace after this text opens a namespace or a class: their functions count, too.
+bool opens_scope(const std::string& before) {
+  const bool calls = before.find('(') != std::string::npos;
+  return has_word(before, "namespace") || (!calls && (has_word(before, "class") || has_word(before, "struct")));
+}
 
-  /// What stands before a brace says what is in it: a namespace or a class, whose functions count too, or a body.
-  void open_brace() {
-    const auto parenthesis = code_.find('(', begin_);
-    const bool calls = parenthesis < at_;
-    const bool scope = head_has("namespace") || (!calls && (head_has("class") || head_has("struct")));
-    if (scope) {
-      begin_ = at_ + 1;
-      return;
-    }
-    const bool a_member = calls && initialises_member();
-    if (calls && !a_member) note_function(parenthesis);
-    skip_braces();
-    if (!a_member) begin_ = at_ + 1;
-  }
-
-  /// Whether the brace stands in a constructor's list of initialisers: "X::X(int n) : n_{n} {".
-  bool initialises_member() const {
-    auto end = at_;
-    while (end > begin_ && std::isspace(static_cast<unsigned char>(code_[end - 1])) != 0) --end;
-    auto word = end;
-    while (word > begin_ && is_word(code_[word - 1])) --word;
-    while (word > begin_ && std::isspace(static_cast<unsigned char>(code_[word - 1])) != 0) --word;
-    if (word == end || word == begin_) return false;
-    const char before = code_[word - 1];
-    return before == ',' || (before == ':' && code_[word - 2] != ':');
-  }
-
-  void note_function(std::size_t parenthesis) {
-    auto begin = parenthesis;
-    while (begin > begin_ && is_word(code_[begin - 1])) --begin;
-    const std::string head = code_.substr(begin_, parenthesis - begin_);
-    std::string name = code_.substr(begin, parenthesis - begin);
-    if (name == "operator") {
-      name = "operator()";
-    } else if (name.empty() || head.find('=') != std::string::npos) {
-      return;
-    }
-    if (begin > begin_ && code_[begin - 1] == '~') return;
-    const auto lines = std::count(code_.begin(), code_.begin() + static_cast<std::ptrdiff_t>(begin), '\n');
-    found_.push_back({name, static_cast<int>(lines) + 1});
-  }
-
-  /// To the brace that closes.
-  void skip_braces() {
-    int depth = 0;
-    for (; at_ < code_.size(); ++at_) {
-      if (code_[at_] == '{') ++depth;
-      if (code_[at_] == '}' && --depth == 0) return;
-    }
-  }
-
-  const std::string& code_;
-  std::size_t at_ = 0;
-  std::size_t begin_ = 0;  ///< of what stands before the next brace
-  std::vector<Definition> found_;
-};
+/// The function that is defined where a brace opens, by what stands before the brace: "X::X(int n) : n_". None after "=",
+/// in the rest of a list of initialisers, and for a destructor.
+std::optional<Definition> function_before_brace(const std::string& code, std::size_t begin, std::size_t brace) {
+  const auto parenthesis = code.find('(', begin);
+  if (parenthesis >= brace || code.find('=', begin) < parenthesis) return {};
+  if (code[std::min(code.find_first_not_of(" \n", begin), brace)] == ',') return {};
+  auto name = parenthesis;
+  while (name > begin && is_word(code[name - 1])) --name;
+  if (name == parenthesis || (name > begin && code[name - 1] == '~')) return {};
+  const auto line = std::count(code.begin(), code.begin() + static_cast<std::ptrdiff_t>(name), '\n') + 1;
+  const std::string text = code.substr(name, parenthesis - name);
+  return Definition{text == "operator" ? "operator()" : text, static_cast<int>(line)};
+}
 
 /// The title of a task, or nothing when the task is not known.
 std::string title_of(const std::string& task, const lesson::Lesson& lesson) {
@@ -102,15 +49,6 @@ std::string title_of(const std::string& task, const lesson::Lesson& lesson) {
     if (one.id == task) return one.title;
   }
   return {};
-}
-
-/// Whether a text has a word.
-bool has_word(const std::string& text, const std::string& word) {
-  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
-    const auto end = at + word.size();
-    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) return true;
-  }
-  return false;
 }
 
 std::string code_in(const std::filesystem::path& file) {
@@ -145,7 +83,21 @@ std::string without_comments(const std::string& code) {
 
 std::vector<Definition> definitions_in(const std::string& code) {
   const std::string plain = without_comments(code);
-  return DefinitionScan(plain).run();
+  std::vector<Definition> found;
+  std::size_t begin = 0;  // of what stands before the next brace
+  int depth = 0;          // of braces in a function, or in something else that is no scope
+  for (auto at = plain.find_first_of(";{}"); at != std::string::npos; at = plain.find_first_of(";{}", at + 1)) {
+    const std::string before = plain.substr(begin, at - begin);
+    if (plain[at] == '{' && (depth > 0 || !opens_scope(before))) {
+      const auto function = depth == 0 ? function_before_brace(plain, begin, at) : std::nullopt;
+      if (function) found.push_back(*function);
+      ++depth;
+    } else if (plain[at] == '}' && depth > 0) {
+      --depth;
+    }
+    begin = at + 1;
+  }
+  return found;
 }
 
 int line_of_task(const std::string& title, const std::vector<Definition>& definitions) {

@@ -25,7 +25,8 @@ std::string margin(const std::string& label) {
   return "  " + label + std::string(label.size() < width ? width - label.size() : 1, ' ');
 }
 
-/// "  label   text". Without a label the text goes on below that of the line before; what is important is so as a whole.
+/// "  label   text". Without a label, the text continues below that of the line before. An important line has this role as
+/// a whole.
 Line fact(const std::string& label, const std::string& text, Role role = Role::plain) {
   if (label.empty() || role == Role::important) return Line(margin(label) + text, role);
   return labelled(margin(label), text, role);

@@ -97,7 +97,7 @@ void print_success(const Course& course, const Lesson& lesson) {
   speed.wait({});
   Line measured = speed.line();
   if (!measured.spans.empty()) {
-    measured.spans.insert(measured.spans.begin(), {"  "});
+    measured.spans.front().text.insert(0, "  ");
     course.print(Lines{measured});
   }
   const Lesson next = next_to_do(course, lesson);
