@@ -125,7 +125,13 @@ std::map<std::string, Report> run_edits(const Lesson& lesson, const fs::path& pr
   run_program({"env", "ATTN_SEED=" + std::to_string(seed), program.string(), "--edits=" + list.string(),
                "--reports=" + reports.string()},
               folder);
-  return json::parse(read_file(reports)).get<std::map<std::string, Report>>();
+  std::map<std::string, Report> all;
+  std::ifstream in(reports);
+  for (std::string line; std::getline(in, line);) {
+    const json one = json::parse(line);
+    all[one.at("id")] = one.at("report").get<Report>();
+  }
+  return all;
 }
 
 // ----------------------------------------------------------------------------------------------------- judging

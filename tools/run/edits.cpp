@@ -1,5 +1,9 @@
 #include "run/edits.hpp"
 
+#include <malloc.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -20,6 +24,17 @@ namespace {
 
 using nlohmann::json;
 
+struct RegionsOfEdit {
+  std::string id;
+  std::set<int> regions;
+};
+
+std::vector<RegionsOfEdit> read_edits(const std::filesystem::path& file) {
+  std::vector<RegionsOfEdit> edits;
+  for (const auto& edit : lesson::read_json(file)) edits.push_back({edit.at("id"), edit.at("regions")});
+  return edits;
+}
+
 bool reaches_one_of(const std::set<int>& reached, const std::set<int>& regions) {
   return std::any_of(regions.begin(), regions.end(), [&](int region) { return reached.count(region) != 0; });
 }
@@ -33,14 +48,29 @@ std::vector<CheckResult> with_results(std::vector<CheckResult> right, const std:
   return right;
 }
 
-/// What a run says, without the places of what was thrown: they take long, and are not the learner's.
-json report_of(const Outcome& outcome, std::vector<CheckResult> results, const lesson::Lesson& lesson,
-               const Recordings& recordings) {
+/// Appends what a run says to a file, as a line {"id": ..., "report": ...}; without the places of what was thrown: they
+/// take long, and are not the learner's.
+void append_report(const std::filesystem::path& file, const std::string& id, const Outcome& outcome,
+                   std::vector<CheckResult> results, const lesson::Lesson& lesson, const Recordings& recordings) {
   if (!outcome.problem.empty()) throw std::runtime_error("the program " + outcome.problem + "\n" + outcome.printed);
   for (auto& result : results) {
     for (auto& failure : result.failures) failure.frames.clear();
   }
-  return make_report(std::move(results), lesson, recordings);
+  const json line = {{"id", id}, {"report", make_report(std::move(results), lesson, recordings)}};
+  std::ofstream(file, std::ios::app) << line.dump(-1, ' ', false, json::error_handler_t::replace) << "\n";
+}
+
+/// Where a process goes on after a fork that lets the first one keep its memory small: what it allocates and frees, the
+/// processes of all later edits would inherit, and be slowed down.
+enum class Branch { first, own, failed };
+
+/// Starts a process of its own, which has to end with _exit(). In the first one, waits for it.
+Branch branch() {
+  const pid_t child = fork();
+  if (child == 0) return Branch::own;
+  int status = 0;
+  const bool ended = child > 0 && waitpid(child, &status, 0) == child;
+  return ended && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? Branch::first : Branch::failed;
 }
 
 }  // namespace
@@ -66,21 +96,23 @@ bool run_edits(const std::filesystem::path& edits, const std::filesystem::path& 
     if (!alone) return false;
     reached[check.full_name()] = alone->results.at(0).reached;
   }
-  json all;
-  all[""] = report_of(*right, right->results, lesson, recordings);
-  for (const auto& edit : lesson::read_json(edits)) {
-    const auto id = edit.at("id").get<std::string>();
-    const auto regions = edit.at("regions").get<std::set<int>>();
+  std::ofstream(reports).flush();
+  append_report(reports, "", *right, right->results, lesson, recordings);
+  malloc_trim(0);
+  for (const auto& edit : read_edits(edits)) {
     std::string filter;
     for (const auto& check : right->results) {
-      if (reaches_one_of(reached.at(check.full_name()), regions)) filter += check.full_name() + ":";
+      if (reaches_one_of(reached.at(check.full_name()), edit.regions)) filter += check.full_name() + ":";
     }
-    setenv("ATTN_MISTAKE", id.c_str(), 1);
+    const Branch here = branch();
+    if (here == Branch::failed) throw std::runtime_error("the run with " + edit.id + " came to no report");
+    if (here == Branch::first) continue;
+    setenv("ATTN_MISTAKE", edit.id.c_str(), 1);
     const auto outcome = filter.empty() ? Outcome{} : supervise({}, filter);
     if (!outcome) return false;
-    all[id] = report_of(*outcome, with_results(right->results, outcome->results), lesson, recordings);
+    append_report(reports, edit.id, *outcome, with_results(right->results, outcome->results), lesson, recordings);
+    _exit(0);
   }
-  std::ofstream(reports) << all.dump(-1, ' ', false, json::error_handler_t::replace) << "\n";
   return true;
 }
 

@@ -23,7 +23,7 @@ std::set<int> reached_regions();
 /// a table that is made once would be made by the first of them.
 ///
 /// @param edits   a file with a JSON array of {"id": ..., "regions": [...]}
-/// @param reports a file for a JSON object with a report for each id, and for "" that of the run without an edit
+/// @param reports a file for lines of JSON, {"id": ..., "report": ...}; the id of the run without an edit is ""
 /// @return false in a child, which has to run its checks (see supervise())
 bool run_edits(const std::filesystem::path& edits, const std::filesystem::path& reports);
 
