@@ -172,6 +172,7 @@ function(_attn_add_checks number checks adapter required)
 
   add_executable(solution_${number}_test $<TARGET_OBJECTS:checks_${number}>)
   target_link_libraries(solution_${number}_test PRIVATE solution_${number} judged_${number} attn_warnings)
+  target_link_options(solution_${number}_test PRIVATE ${ATTN_NO_SYMBOLS})
   target_precompile_headers(solution_${number}_test REUSE_FROM attn_pch)
   add_dependencies(solutions solution_${number}_test)
 endfunction()

@@ -32,6 +32,7 @@ function(add_mistakes name root adapter)
   endif()
   add_executable(mutants_${number} ${mutated})
   target_link_libraries(mutants_${number} PRIVATE solution_${number} judged_${number})
+  target_link_options(mutants_${number} PRIVATE ${ATTN_NO_SYMBOLS})
   target_precompile_headers(mutants_${number} REUSE_FROM attn_pch)
   add_dependencies(verify_${number} mutants_${number})
   if(adapter) # the mistakes are in a header that the adapter includes

@@ -58,6 +58,7 @@ endif()
 # is compiled for both has them. (Not by a preset, which a folder that is configured would not notice.)
 if(CMAKE_BUILD_TYPE STREQUAL Debug AND NOT CMAKE_CXX_FLAGS_DEBUG MATCHES "-g")
   target_compile_options(attn_learner_warnings INTERFACE -g1)
+  set(ATTN_NO_SYMBOLS -s) # for the hundred programs that only authors run
 endif()
 
 # A fast linker, if there is one, saves up to 0.4 s each time (sanitizers want the default one).
