@@ -31,6 +31,7 @@ add_library(attn INTERFACE)
 # Two targets to build, so that a learner's compile error stops nothing but the learner's lesson.
 add_custom_target(lessons)
 add_custom_target(solutions)
+add_custom_target(stubs) # compiled, not linked
 
 # Every lesson that has a solution and checks: learners change neither, whatever becomes of lessons/. Configured again when a
 # lesson comes or goes: the times of folders are compared, and nothing is searched at each build.
@@ -80,12 +81,15 @@ function(add_lesson name)
   endif()
   if(ATTN_AUTHORING)
     add_custom_target(verify_${number} DEPENDS gate lesson_${number} solution_${number}_test)
-    if(NOT adapter) # every stub compiles without a warning
+    if(adapter)
+      add_dependencies(stubs lesson_${number})
+    else() # every stub compiles without a warning
       add_library(clean_${number} OBJECT EXCLUDE_FROM_ALL ${stubs})
       target_link_libraries(clean_${number} PRIVATE attn_contract attn_learner_warnings)
       target_compile_options(clean_${number} PRIVATE -Werror)
       target_precompile_headers(clean_${number} REUSE_FROM attn_pch)
       add_dependencies(verify_${number} clean_${number})
+      add_dependencies(stubs clean_${number})
     endif()
   endif()
   if(ATTN_AUTHORING AND ATTN_MAIN_RUN)

@@ -1,6 +1,7 @@
 #include "gate/remembered.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -71,11 +72,13 @@ std::vector<fs::path> files_in(const fs::path& folder, const std::set<std::strin
 
 }  // namespace
 
-Inputs::Inputs() : sum_(sum_of(processor())) {
+Inputs::Inputs() : sum_(sum_of(processor())) { add_variables({"OPENBLAS_", "OMP_", "GOTO_"}); }
+
+void Inputs::add_variables(const std::vector<std::string>& prefixes) {
   std::set<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string text = *variable;
-    for (const char* prefix : {"OPENBLAS_", "OMP_", "GOTO_", "ATTN_KERNELS"}) {
+    for (const auto& prefix : prefixes) {
       if (text.rfind(prefix, 0) == 0) variables.insert(text);
     }
   }
@@ -109,6 +112,13 @@ std::string Inputs::digest() const {
 
 std::string digest_of_repository(const fs::path& root, const fs::path& build) {
   Inputs inputs;
+  inputs.add_variables(
+      {"PATH=", "HOME=", "CXX", "LANG=", "LC_", "TERM", "TZ=", "NO_COLOR", "EDITOR=", "VISUAL=", "PAGER="});
+  const char* compiler = std::getenv("CXX");
+  for (const std::string tool : {compiler == nullptr ? "c++" : compiler, "cmake", "ninja"}) {
+    const std::string file = judge::ask({"sh", "-c", "command -v \"$0\"", tool}, root).output;
+    if (!file.empty()) inputs.add_program(file.substr(0, file.find('\n')));
+  }
   for (const auto& file : files_in(root, {"build", ".git", ".learn", ".cache", "node_modules", "__pycache__"}))
     inputs.add(file);
   for (const auto& entry : fs::directory_iterator(build)) {

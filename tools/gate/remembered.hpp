@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 /// Verdicts that are kept as long as nothing they depend on has changed. What counts is contents, never times.
 namespace attn::gate {
@@ -14,6 +15,9 @@ class Inputs {
  public:
   /// Begins with the machine: its processor, and the variables that choose OpenBLAS's kernels and threads.
   Inputs();
+
+  /// The environment variables whose definitions begin so.
+  void add_variables(const std::vector<std::string>& prefixes);
 
   /// A file, or all files in a folder: their names and contents. What is not there counts, too.
   void add(const std::filesystem::path& file);
@@ -30,7 +34,7 @@ class Inputs {
 };
 
 /// All that a test of the course may read: the repository's files, but for what is built, remembered or a person's own; and
-/// the programs in the build folder.
+/// the programs in the build folder; and the compiler, CMake, Ninja and the environment that they look at.
 std::string digest_of_repository(const std::filesystem::path& root, const std::filesystem::path& build);
 
 /// What was remembered in a file for this digest; nothing when there is no such file, or it is for another digest.

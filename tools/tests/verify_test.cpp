@@ -193,7 +193,9 @@ TEST(InputsOfAProgram, AreAlsoItsLibraries) {
     return std::system(("cd " + scratch.path().string() + " && c++ code.cpp " + options).c_str());  // NOLINT
   };
   ASSERT_EQ(compile("int one() { return 1; }", "-shared -fPIC -o libone.so"), 0);
-  ASSERT_EQ(compile("int one(); int main() { return one(); }", "-o program -L. -lone -Wl,-rpath," + scratch.path().string()), 0);
+  ASSERT_EQ(
+      compile("int one(); int main() { return one(); }", "-o program -L. -lone -Wl,-rpath," + scratch.path().string()),
+      0);
   const auto digest = [&] {
     Inputs inputs;
     inputs.add_program(scratch.path() / "program");
@@ -242,6 +244,18 @@ TEST_F(RememberedTest, IsRunAgainWhenWhatItReadsHasChanged) {
   EXPECT_TRUE(runs(true));
   put(build() / "object.o", "not a program");
   EXPECT_FALSE(runs(true));
+}
+
+TEST_F(RememberedTest, IsRunAgainWithAnotherCompiler) {
+  EXPECT_TRUE(runs(true));
+  put(scratch_.path() / "compiler", "#!/bin/sh");
+  fs::permissions(scratch_.path() / "compiler", fs::perms::owner_all);
+  setenv("CXX", (scratch_.path() / "compiler").c_str(), 1);
+  EXPECT_TRUE(runs(true));
+  EXPECT_FALSE(runs(true));
+  put(scratch_.path() / "compiler", "#!/bin/sh\n# of another version");
+  EXPECT_TRUE(runs(true));
+  unsetenv("CXX");
 }
 
 TEST_F(RememberedTest, DoesNotDependOnTheRepositoryWhenItDoesNotReadIt) {
