@@ -31,7 +31,7 @@ void Progress::show(int done, int all) {
 
 std::string progress_text(const std::string& what, int done, int all, std::chrono::duration<double> passed) {
   std::string text = what + ": " + std::to_string(done) + " of " + std::to_string(all);
-  if (done == 0 || passed.count() < 2) return text;
+  if (done == 0 || done == all || passed.count() < 2) return text;
   const double left = passed.count() * (all - done) / done;
   if (left < 50) return text + ", about " + std::to_string(10 * std::lround(std::ceil(left / 10))) + " s left";
   return text + ", about " + std::to_string(std::lround(left / 60)) + " min left";

@@ -78,6 +78,7 @@ TEST(ProgressText, SaysHowLongTheRestTakes) {
   EXPECT_EQ(progress_text("building", 45, 90, seconds(15)), "building: 45 of 90, about 20 s left");
   EXPECT_EQ(progress_text("building", 30, 90, seconds(60)), "building: 30 of 90, about 2 min left");
   EXPECT_EQ(progress_text("building", 30, 90, seconds(27)), "building: 30 of 90, about 1 min left");
+  EXPECT_EQ(progress_text("building", 90, 90, seconds(27)), "building: 90 of 90");
 }
 
 // --------------------------------------------------------------------------------------------- what is remembered
