@@ -206,13 +206,27 @@ TEST_F(Doctor, SaysThatTheBuildDoesNotUseTheQuickLinkerYet) {
   EXPECT_THAT(look_at("linker"), is_remark("does not use it yet", "cmake --preset dev"));
 }
 
+/// What the tool in the build folder of another course says about the course.
+std::string answer_from(const fs::path& build, const fs::path& root) {
+  fs::create_directories(build);
+  fs::copy_file(ATTN_TOOL, build / "learn", fs::copy_options::skip_existing);
+  return judge::ask({build / "learn", "--root", root, "doctor"}, build).output;
+}
+
 TEST_F(Doctor, SeesThatItBelongsToTheCourseThatThisOneIsACopyOf) {
-  const fs::path tool = scratch_ / "copy" / "build" / "dev" / "learn";
-  fs::create_directories(tool.parent_path());
-  fs::copy_file(ATTN_TOOL, tool);
-  const auto answer = judge::ask({tool, "--root", root_, "doctor"}, scratch_);
-  EXPECT_EQ(answer.exit_code, 1);
-  EXPECT_THAT(answer.output, HasSubstr("fix: rm -r '" + (scratch_ / "copy/build/dev").string() + "'"));
+  configured();
+  const fs::path build = scratch_ / "copy" / "build" / "dev";
+  const std::string fix = "fix: rm -r '" + build.string() + "'";
+  EXPECT_THAT(answer_from(build, root_), HasSubstr(fix)) << "without a cache";
+  fs::copy_file(root_ / "build" / "dev" / "CMakeCache.txt", build / "CMakeCache.txt");
+  EXPECT_THAT(answer_from(build, root_), AllOf(HasSubstr("this tool works on"), HasSubstr(fix)));
+}
+
+TEST_F(Doctor, TakesNoOtherCoursesToolForACopy) {
+  configured();
+  const fs::path build = scratch_ / "other" / "build" / "dev";
+  put(build / "CMakeCache.txt", "CMAKE_HOME_DIRECTORY:INTERNAL=" + (scratch_ / "other").string() + "\n");
+  EXPECT_THAT(answer_from(build, root_), AllOf(HasSubstr("build/dev, configured with"), Not(HasSubstr("copied"))));
 }
 
 // ---------------------------------------------------------------------------------------------------------- OpenBLAS

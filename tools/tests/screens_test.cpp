@@ -1,6 +1,7 @@
-// Every key on every screen of every lesson, in narrow and wide terminals, with the stubs and with the solutions: the
-// tool answers soon, and draws no row that is wider than the terminal. The tool is the real one; its builds are not, so
-// that a walk takes seconds: a "ninja" of our own hands out the programs of checks that this build has made.
+// Every screen of every lesson in narrow and wide terminals, and every key in the first and the last one, with the stubs
+// and with the solutions: the tool answers soon, and draws no row that is wider than the terminal. The tool is the real
+// one; its builds are not, so that a walk takes seconds: a "ninja" of our own hands out the programs of checks that this
+// build has made.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -39,8 +40,10 @@ const std::string end = "\x1b[F";
 
 const std::vector<int> widths = {20, 40, 60, 80, 100, 132, 220};
 
-/// The narrowest, the usual one at the end, and another one in each lesson: all of them would take minutes.
+/// All of them in the first lesson. In each of the others the narrowest, the usual one at the end, and another one: all of
+/// them would take minutes.
 std::vector<int> widths_for(std::size_t lesson) {
+  if (lesson == 0) return widths;
   const std::vector<int> others = {40, 60, 100, 132, 220};
   return {widths.front(), others[lesson % others.size()], 80};
 }
@@ -192,69 +195,112 @@ class Typist {
 };
 
 const std::vector<std::string> scrolling = {key::down, page_down, " ", end, key::up, page_up, home};
+const std::vector<std::string> to_the_end = {page_down, end};
 
-/// Types every key of the watch mode in every lesson.
+/// The keys of the watch mode, in one lesson after the other.
+class Walk {
+ public:
+  explicit Walk(const TrialCourse& course) : solved_(course.solved()), typist_(course, {}, "?", "Enter checks") {}
+
+  /// Types every key on every screen of a lesson, and comes back to it.
+  /// @param neighbour the key that leads to a neighbour of the lesson
+  /// @param back the key that leads back from there
+  void type_every_key(const std::string& neighbour, const std::string& back) {
+    wait_for_verdict();
+    typist_.press_all(scrolling);
+    typist_.press(key::enter);
+    wait_for_verdict();
+    typist_.press_all({"h", "h", "h"});
+    typist_.press_all(scrolling);
+    typist_.press_all({"l", key::down, end, page_down, key::up, home, page_up, " ", key::escape});
+    open_solution();
+    typist_.press_all(scrolling);
+    typist_.press_all({"s", solved_ ? "c" + key::ctrl_c : "c", key::escape, neighbour, back});
+  }
+
+  /// Opens every screen of a lesson, and sees the beginning and the end of each.
+  void open_every_screen() {
+    wait_for_verdict();
+    typist_.press_all({end, "h", "h", "h", end, "l"});
+    open_solution();
+    typist_.press_all(to_the_end);
+  }
+
+  void go_on() { typist_.press_all({"e", "n"}); }
+
+  std::string screen() { return typist_.terminal().screen(); }
+  Typist& typist() { return typist_; }
+
+ private:
+  void wait_for_verdict() {  // which has a bar: "3 of 24 checks"
+    typist_.terminal().type(key::escape);
+    ASSERT_TRUE(typist_.terminal().wait_until_gone("Enter checks", patience)) << typist_.terminal();
+    ASSERT_TRUE(typist_.terminal().wait_for(" checks", patience)) << typist_.terminal();
+  }
+
+  void open_solution() {
+    if (solved_) {
+      typist_.press("r", "y yes");
+      typist_.press_all({"n", "s"});
+    } else {
+      typist_.press("r");
+      typist_.press("s", "y yes");
+      typist_.press("n");
+      typist_.press("s", "y yes");
+      typist_.press("y");
+    }
+  }
+
+  bool solved_;
+  Typist typist_;
+};
+
 void walk_through_lessons(Answers answers) {
   const TrialCourse course(answers);
   const auto lessons = course.lessons();
-  Typist typist(course, {}, "?", "Enter checks");
-  const auto wait_for_verdict = [&] {  // which has a bar: "3 of 24 checks"
-    typist.terminal().type(key::escape);
-    ASSERT_TRUE(typist.terminal().wait_until_gone("Enter checks", patience)) << typist.terminal();
-    ASSERT_TRUE(typist.terminal().wait_for(" checks", patience)) << typist.terminal();
-  };
+  Walk walk(course);
   for (std::size_t i = 0; i < lessons.size(); ++i) {
     const Lesson& lesson = lessons[i];
     SCOPED_TRACE(lesson.name);
+    const bool first = i == 0;
     const bool last = i + 1 == lessons.size();
-    typist.at_widths(widths_for(i), [&] {
-      wait_for_verdict();
-      EXPECT_THAT(typist.terminal().screen(), StartsWith(lesson.number()));
-      typist.press_all(scrolling);
-      typist.press(key::enter);
-      wait_for_verdict();
-      typist.press_all({"h", "h", "h"});
-      typist.press_all(scrolling);
-      typist.press_all({"l", key::down, end, page_down, key::up, home, page_up, " ", key::escape});
-      if (course.solved()) {
-        typist.press("r", "y yes");
-        typist.press_all({"n", "s"});
+    walk.typist().at_widths(widths_for(i), [&] {
+      EXPECT_THAT(walk.screen(), StartsWith(lesson.number()));
+      if (first) {
+        walk.type_every_key("n", "p");
+      } else if (last) {
+        walk.type_every_key("p", "n");
       } else {
-        typist.press("r");
-        typist.press("s", "y yes");
-        typist.press("n");
-        typist.press("s", "y yes");
-        typist.press("y");
+        walk.open_every_screen();
       }
-      typist.press_all(scrolling);
-      typist.press_all(
-          {"s", course.solved() ? "c" + key::ctrl_c : "c", key::escape, last ? "p" : "n", last ? "n" : "p"});
     });
     if (::testing::Test::HasFatalFailure()) return;
-    typist.press_all({"e", "n"});
+    walk.go_on();
   }
-  typist.terminal().type("q");
-  EXPECT_EQ(typist.terminal().wait_for_exit(patience), 0) << typist.terminal();
+  walk.typist().terminal().type("q");
+  EXPECT_EQ(walk.typist().terminal().wait_for_exit(patience), 0) << walk.typist().terminal();
 }
 
 TEST(Screens, OfUntouchedLessonsAnswerEveryKey) { walk_through_lessons(Answers::stubs); }
 TEST(Screens, OfSolvedLessonsAnswerEveryKey) { walk_through_lessons(Answers::solutions); }
 
-/// Types every key of an interview on every lesson.
+/// An interview on every lesson: every key in the first and the last one, and every screen of the others.
 void walk_through_interviews(Answers answers) {
   const TrialCourse course(answers);
   const auto lessons = course.lessons();
   for (std::size_t i = 0; i < lessons.size(); ++i) {
     const Lesson& lesson = lessons[i];
     SCOPED_TRACE(lesson.name);
+    const bool every_key = i == 0 || i + 1 == lessons.size();
     Typist typist(course, {"interview", lesson.number()}, key::ctrl_c, "Nothing is running.");
     ASSERT_SHOWS(typist.terminal(), "e edit");
     Lesson page = lesson;
     page.work_folder = ".learn/interview";
     course.solve(page);
     typist.at_widths(widths_for(i), [&] {
-      typist.press_all(scrolling);
-      typist.press_all({"t", "x", "h", "l", "s", "r", "p", "n", "?", key::enter, key::escape});
+      typist.press_all(every_key ? scrolling : to_the_end);
+      typist.press("t");
+      if (every_key) typist.press_all({"x", "h", "l", "s", "r", "p", "n", "?", key::enter, key::escape});
       typist.press("q", "y yes");
       typist.press("n");
     });
@@ -262,7 +308,7 @@ void walk_through_interviews(Answers answers) {
     typist.press("c", course.solved() ? "s reference" : "t the task again");
     if (!course.solved()) {
       typist.at_widths(widths_for(i), [&] {
-        typist.press_all(scrolling);
+        typist.press_all(every_key ? scrolling : to_the_end);
         typist.press_all({"t", "t"});
       });
       typist.press("q", "y yes");
@@ -270,8 +316,9 @@ void walk_through_interviews(Answers answers) {
     }
     typist.at_widths(widths_for(i), [&] {
       typist.press("d");
-      typist.press_all(scrolling);
-      typist.press_all({"d", "a", end, "n", "a", "n", "n", "x", key::enter, key::escape});
+      typist.press_all(every_key ? scrolling : to_the_end);
+      typist.press_all({"d", "a", end, "n", "a"});
+      if (every_key) typist.press_all({"n", "n", "x", key::enter, key::escape});
     });
     if (::testing::Test::HasFatalFailure()) return;
     typist.terminal().type("q");
@@ -294,7 +341,7 @@ TEST(Screens, OfAReviewAnswerEveryKey) {
   std::string scroll = "x";
   for (const auto& one : scrolling) scroll += one;
 
-  for (const int columns : widths) {
+  for (const int columns : {widths.front(), 80, widths.back()}) {
     SCOPED_TRACE(std::to_string(columns) + " columns");
     put(course.root() / ".learn/state.json", nlohmann::json({{"version", 2}, {"cards", cards}}).dump());
     Typist typist(course, {"review"}, "", "", columns);

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <armadillo>
 #include <cmath>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "lesson/text.hpp"
@@ -349,8 +351,11 @@ TEST(Trainings, EachMistakeIsMade) {
   const std::vector<double> right = losses_of(breaks().front(), Variant::right, "");
   ASSERT_EQ(right.size(), 4U);
   EXPECT_EQ(losses_of(breaks().front(), Variant::right, ""), right);
+  std::map<std::tuple<std::string, arma::uword, Variant>, std::vector<double>> of_right_code;  // many share it
   for (const Break& broken : breaks()) {
-    EXPECT_NE(losses_of(broken, broken.wrong, broken.id), losses_of(broken, broken.right, "")) << broken.name;
+    std::vector<double>& expected = of_right_code[{broken.task, broken.heads, broken.right}];
+    if (expected.empty()) expected = losses_of(broken, broken.right, "");
+    EXPECT_NE(losses_of(broken, broken.wrong, broken.id), expected) << broken.name;
   }
 }
 

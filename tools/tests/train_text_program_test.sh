@@ -19,6 +19,15 @@ for i in $(seq 90); do printf '%s\n%s Zeile %d\n' "$verse" "$i." "$((i * i))"; d
 small=(--width 16 --layers 1 --heads 2 --context 16 --batch 4)
 bits() { sed -n "s/^  $1  *\([0-9.]*\).*/\1/p" "$output"; }
 less() { awk "BEGIN { exit !($1 < $2) }"; }
+stop_at_a_step() { # COMMAND...   Ctrl-C when a step is reported first; how it ended is in $ended, what it printed in stopped.txt
+  ended=0
+  : >stopped.txt
+  "$@" >stopped.txt 2>&1 </dev/null &
+  local program=$!
+  until grep -q '^step ' stopped.txt || ! kill -0 $program 2>/dev/null; do sleep 0.02; done
+  kill -INT $program 2>/dev/null || true
+  wait $program || ended=$?
+}
 
 # what is on the screen, and what is in the folder
 expect 0 "A model like Llama" "Its text: rose red.txt" " different ones" "The loss before the first step is 5." "= 5.5" \
@@ -38,7 +47,8 @@ cp -r "$folder" kept
 expect 2 "was trained on" "--save" "!A model like" -- "$train" --text "rose red.txt"
 expect 2 "the training is finished" "!A model like" -- "$train" --resume
 expect 2 "holds other files" -- "$train" --steps 1 --save "$course/docs"
-expect 2 "not finished" -- sh -c "'$train' --steps 100000 --save cut >cut.txt 2>&1 & sleep 2; kill -TERM \$!; wait \$!;
+expect 2 "not finished" -- sh -c "'$train' --steps 100000 --save cut >cut.txt 2>&1 &
+  until grep -q 'ln 11' cut.txt; do sleep 0.1; done; sleep 0.3; kill -TERM \$!; wait \$!;
   tail -n 1 cut.txt; exec '$train' --save cut"
 holds "SIGTERM saves, too" grep -q "To go on: ./learn train --resume cut" cut.txt
 holds "all files are as they were" diff -r "$folder" kept
@@ -46,26 +56,24 @@ holds "all files are as they were" diff -r "$folder" kept
 # stopped and gone on with: the same numbers, and the same files
 for kind in "--text|rose red.txt|--tokens|bpe|--vocab|300|--architecture|gpt2" "--task|copy"; do
   IFS='|' read -ra what <<<"$kind"
-  sizes=(--steps 120)
-  [ "${what[0]}" = --task ] || sizes+=("${small[@]}")
+  [ "${what[0]}" = --task ] && sizes=(--steps 40) || sizes=(--steps 400 "${small[@]}")
   rm -rf whole part
   expect 0 "Saved in whole" -- "$train" "${what[@]}" "${sizes[@]}" --save whole
-  for program in "$train" "$train" "$train"; do
-    [ -e part ] && begun=(--resume part) || begun=("${what[@]}" "${sizes[@]}" --save part)
-    "$program" "${begun[@]}" >stopped.txt 2>&1 </dev/null &
-    stopped=$!
-    sleep 0.7
-    kill -INT $stopped 2>/dev/null || true
-    ended=0
-    wait $stopped || ended=$?
-    holds "Ctrl-C ends it with 130, or it was at its end" [ $ended = 130 -o $ended = 0 -o $ended = 2 ]
-    if [ $ended = 130 ]; then holds "it says how to go on" grep -q "To go on: ./learn train --resume part" stopped.txt; fi
+  for begun in "${what[*]}" resumed; do
+    if [ "$begun" = resumed ]; then
+      stop_at_a_step "$train" --resume part
+    else
+      stop_at_a_step "$train" "${what[@]}" "${sizes[@]}" --save part
+    fi
+    holds "${what[1]}: Ctrl-C ends it with 130, not $ended" [ $ended = 130 ]
+    holds "it says how to go on" grep -q "To go on: ./learn train --resume part" stopped.txt
   done
   "$train" --resume part >resumed.txt 2>&1 </dev/null || true
   for file in whole/*; do holds "${what[1]}: $file is the same" cmp -s "$file" "part/${file#whole/}"; done
 done
 interrupted "ln 2" "$train" --text "rose red.txt" "${small[@]}" --steps 100000 --save long
-expect 0 "It goes on after step " "steps in " -- sh -c "'$train' --resume long & sleep 2; kill -INT \$!; wait \$!; true"
+interrupted "It goes on after step " "$train" --resume long
+holds "what was done is counted, too" grep -q " steps in " "$output"
 
 # what can no longer be gone on with
 printf '!' >>"rose red.txt"
@@ -108,17 +116,10 @@ expect 0 "step 10 of 10" "Saved in quick" -- "$fast" --fast --text "rose red.txt
 bits=$(bits 'this model')
 expect 0 "Saved in slow" -- "$train" --text "rose red.txt" "${small[@]}" --steps 10 --save slow
 holds "they learn the same" awk "BEGIN { d = $(bits 'this model') - $bits; exit !(d < 0.002 && d > -0.002) }"
-"$fast" --fast --text "rose red.txt" "${small[@]}" --steps 2000 --save quick_whole >/dev/null
-"$fast" --fast --text "rose red.txt" "${small[@]}" --steps 2000 --save quick_part >stopped.txt 2>&1 </dev/null &
-stopped=$!
-sleep 0.4
-kill -INT $stopped 2>/dev/null || true
-wait $stopped || true
-expect 2 "was begun with --fast" -- sh -c "if grep -q 'To go on' stopped.txt; then exec '$train' --resume quick_part; fi;
-  echo 'was begun with --fast'; exit 2"
-if grep -q "To go on" stopped.txt; then
-  holds "it says that it is --fast" grep -q "./learn train --fast --resume quick_part" stopped.txt
-fi
+"$fast" --fast --text "rose red.txt" "${small[@]}" --steps 500 --save quick_whole >/dev/null
+stop_at_a_step "$fast" --fast --text "rose red.txt" "${small[@]}" --steps 500 --save quick_part
+holds "it says that it is --fast" grep -q "To go on: ./learn train --fast --resume quick_part" stopped.txt
+expect 2 "was begun with --fast" -- "$train" --resume quick_part
 "$fast" --fast --resume quick_part >/dev/null 2>&1 || true
 holds "they go on bit for bit" cmp -s quick_whole/training.safetensors quick_part/training.safetensors
 

@@ -119,13 +119,15 @@ Lines curriculum_lines(const Course& course) {
   const auto lessons = all_lessons(course.root);
   int title_columns = 0;
   int state_columns = columns_of("now");
+  std::map<std::string, Standing> standings;  // each of them reads the lesson's files
   for (const auto& lesson : lessons) {
+    const Standing where = standings[lesson.name] = standing(course.store.state(), lesson);
     title_columns = std::max(title_columns, columns_of(lesson.title()));
-    state_columns = std::max(state_columns, columns_of(text_of(standing(course.store.state(), lesson))));
+    state_columns = std::max(state_columns, columns_of(text_of(where)));
   }
   Lines lines;
   for (const auto& lesson : lessons) {
-    const Standing where = standing(course.store.state(), lesson);
+    const Standing where = standings.at(lesson.name);
     const bool here = lesson.name == current.name;
     const bool now = here && (where == Standing::untouched || where == Standing::begun);
     const std::string state = now ? "now" : text_of(where);

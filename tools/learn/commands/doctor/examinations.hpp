@@ -44,6 +44,9 @@ struct Setup {
   }
 };
 
+/// The lines NAME:TYPE=VALUE of a CMakeCache.txt; none where there is no such file.
+Values read_cache(const std::filesystem::path& file);
+
 Setup inspect(const std::filesystem::path& root, const std::string& preset);
 
 std::vector<std::string> words(const std::string& text);

@@ -12,9 +12,6 @@ namespace attn::learn::checkup {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-/// The lines NAME:TYPE=VALUE of a CMakeCache.txt.
 Values read_cache(const fs::path& file) {
   Values values;
   std::ifstream in(file);
@@ -25,6 +22,8 @@ Values read_cache(const fs::path& file) {
   }
   return values;
 }
+
+namespace {
 
 /// The compiler of the build folder, or else the one that CMake would take.
 std::vector<std::string> find_compiler(const Setup& setup) {

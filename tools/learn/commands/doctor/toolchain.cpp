@@ -10,15 +10,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The folder of the course whose tool this is, when that is not the folder it runs from: a copied course whose build
-/// folder was copied with it goes on working on the first one.
-fs::path run_from(const Setup& setup) {
+/// The course that the tool runs from, when its build folder was copied from the examined one: such a tool still works on
+/// the course it was built for. Not a tool that was built where it is, and pointed at another course with --root.
+fs::path copied_to(const Setup& setup) {
   std::error_code unknown;
   const fs::path tool = fs::canonical("/proc/self/exe", unknown);
   const fs::path folder = tool.parent_path();
   const bool is_tool = tool.filename() == "learn" && folder.parent_path().filename() == "build";
   if (!is_tool || folder.filename() != setup.preset) return {};
-  return fs::equivalent(folder, setup.build, unknown) ? fs::path() : folder.parent_path().parent_path();
+  const fs::path course = folder.parent_path().parent_path();
+  const Values cache = read_cache(folder / "CMakeCache.txt");
+  const auto configured_for = cache.find("CMAKE_HOME_DIRECTORY");
+  const bool built_here = configured_for != cache.end() && fs::equivalent(configured_for->second, course, unknown);
+  return built_here || fs::equivalent(folder, setup.build, unknown) ? fs::path() : course;
 }
 
 /// A program that reports its version, which has to be at least this one.
@@ -80,7 +84,7 @@ Findings examine_linker(const Setup& setup) {
 Findings examine_build(const Setup& setup) {
   const std::string name = "build/" + setup.preset;
   const std::string remove = "rm -r " + name;
-  if (const fs::path other = run_from(setup); !other.empty()) {
+  if (const fs::path other = copied_to(setup); !other.empty()) {
     return {wrong("build", "this tool works on " + setup.root.string() + ": its build folder was copied from there",
                   "rm -r '" + (other / name).string() + "'")};
   }
