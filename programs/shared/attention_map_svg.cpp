@@ -5,7 +5,6 @@
 
 #include "attn/shape.hpp"
 #include "lesson/text.hpp"
-#include "lesson/text.hpp"
 #include "shared/attention_map.hpp"
 #include "shared/map_words.hpp"
 
