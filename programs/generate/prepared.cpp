@@ -24,9 +24,7 @@ fs::path folder_of(const GenerateOptions& options) {
 }
 
 std::string prompt_of(const GenerateOptions& options) {
-  std::string prompt;
-  for (const auto& word : options.prompt) prompt += (prompt.empty() ? "" : " ") + word;
-  if (!options.prompt.empty()) return prompt;
+  if (!options.prompt.empty()) return joined(options.prompt, " ");
   if (options.attention) return "Elizabeth looked at her sister, and her sister looked at Elizabeth.";
   return options.model.empty() ? "Elizabeth looked at her sister, and" : "Once upon a time,";
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "attn/shape.hpp"
+#include "lesson/text.hpp"
 #include "shared/attention_map.hpp"
 #include "shared/map_words.hpp"
 
@@ -227,8 +228,7 @@ std::string description(const arma::cube& weights, const std::vector<std::string
 
 /// The tokens of a sentence as one, in at most so many columns.
 std::string sentence_of(const std::vector<std::string>& tokens, std::size_t columns) {
-  std::string text;
-  for (const std::string& token : tokens) text += (text.empty() ? "" : " ") + token;
+  const std::string text = joined(tokens, " ");
   return escaped(cut(characters_of(text, replacement), columns, {"…", U'…'}));
 }
 

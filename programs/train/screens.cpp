@@ -7,6 +7,7 @@
 #include <iostream>
 #include <string>
 
+#include "attn/checkpoint.hpp"
 #include "attn/generation.hpp"
 #include "lesson/text.hpp"
 #include "shared/attention_map.hpp"
@@ -22,12 +23,6 @@ constexpr arma::uword held_out_sequences = 1000;
 constexpr arma::uword shown_examples = 3;
 
 std::string percent_of(double share) { return with_decimals(100 * share, 1) + " %"; }
-
-arma::uword count_parameters(LanguageModel& model) {
-  arma::uword count = 0;
-  for (const ParameterView& parameter : parameters_of(model)) count += parameter.size;
-  return count;
-}
 
 void show_first_loss(double loss, arma::uword V) {
   std::cout << "The loss before the first step is " << with_decimals(loss, 2) << "; of guessing, ln " << V << " = "
@@ -117,7 +112,7 @@ void introduce_task(Training& training) {
   const TextStyle style = TextStyle::of_output();
   std::cout << style("A model like GPT-2 with " + std::to_string(config.num_layers) + " layers, " +
                      std::to_string(config.attention.num_heads) + " heads and " +
-                     std::to_string(count_parameters(training.model)) + " parameters. Its task: " + task.what + ".")
+                     std::to_string(number_of_parameters(config)) + " parameters. Its task: " + task.what + ".")
             << "\n";
   std::mt19937_64 generator = training.examples;
   const Batch batch = task.draw(batch_size, generator);
@@ -247,7 +242,7 @@ void introduce_text(Training& training, const TextData& data) {
   const auto number = [](auto value) { return std::to_string(value); };
   const TextStyle style = TextStyle::of_output();
   const std::string like = recipe.architecture == "gpt2" ? "GPT-2" : "Llama";
-  std::cout << style("A model like " + like + ": " + number(count_parameters(training.model)) +
+  std::cout << style("A model like " + like + ": " + number(number_of_parameters(training.model.config())) +
                      " parameters, E = " + number(recipe.width) + ", layers: " + number(recipe.layers) +
                      ", heads: " + number(recipe.heads) + ", context: " + number(recipe.context) + " tokens.")
             << "\n"

@@ -93,14 +93,14 @@ void require_utf8(const std::string& path, const std::string& text) {
                               ": save it as UTF-8; iconv -f latin1 -t utf8 converts a text in Latin-1");
 }
 
-arma::uword count_different(const std::string& text) {
+std::set<std::string> different_characters(const std::string& text) {
   std::set<std::string> different;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t size = length_from_first_byte(text[at]);
     different.insert(text.substr(at, size));
     at += size;
   }
-  return different.size();
+  return different;
 }
 
 /// Of each part there is one window, at least.
@@ -119,15 +119,9 @@ std::string hash_of(const std::vector<arma::uword>& ids) {
 }  // namespace
 
 TokenizerData character_tokenizer(const std::string& text) {
-  std::set<std::string> characters;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t size = length_from_first_byte(text[at]);
-    if (size > 1) characters.insert(text.substr(at, size));
-    at += size;
-  }
   TokenizerData data = byte_tokenizer();
   std::set<PiecePair> known;
-  for (const std::string& character : characters) {
+  for (const std::string& character : different_characters(text)) {
     const std::vector<std::string> pieces = to_symbols(character);
     std::string left = pieces[0];  // begins with a first byte of a character: no merge goes from one to the next
     for (std::size_t i = 1; i < pieces.size(); ++i) {
@@ -232,7 +226,7 @@ TextData read_text_data(Recipe& recipe) {
   require_utf8(recipe.text, text);
   TextData data;
   data.characters = count_characters(text);
-  data.different = count_different(text);
+  data.different = different_characters(text).size();
   if (data.different == 1) {
     throw std::invalid_argument(recipe.text + " has one character only, " + std::to_string(data.characters) +
                                 " times, and there is nothing to learn: expected at least two different ones");

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "lesson/lesson.hpp"
+#include "lesson/text.hpp"
 
 namespace attn::training {
 
@@ -123,15 +124,8 @@ std::string edit_text(const Break& broken, const std::filesystem::path& root) {
   if (broken.id.empty()) return "";
   const lesson::Mistake mistake = mistake_of(broken, root);
   std::string text = "solutions/" + lesson::find_lesson(root, broken.lesson).name + "/" + mistake.file + ":\n";
-  const auto lines = [&text](const std::string& mark, const std::string& part) {
-    for (std::size_t begin = 0; begin < part.size();) {
-      const std::size_t end = std::min(part.find('\n', begin), part.size());
-      text += mark + part.substr(begin, end - begin) + "\n";
-      begin = end + 1;
-    }
-  };
-  lines("  - ", mistake.find);
-  lines("  + ", mistake.replace.empty() ? "(nothing)" : mistake.replace);
+  for (const auto& row : lines_of(mistake.find)) text += "  - " + row + "\n";
+  for (const auto& row : lines_of(mistake.replace.empty() ? "(nothing)" : mistake.replace)) text += "  + " + row + "\n";
   return text;
 }
 

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "attn/characters.hpp"
+
 namespace attn::utf8 {
 
 namespace {
@@ -21,21 +23,6 @@ int columns_of(char32_t code) {
   return std::any_of(std::begin(two), std::end(two), within) ? 2 : 1;
 }
 
-/// How many bytes a character takes that begins with this one; 0 when none does.
-std::size_t length_after(unsigned char first) {
-  if (first < 0x80) return 1;
-  if (first < 0xC2) return 0;
-  if (first < 0xE0) return 2;
-  if (first < 0xF0) return 3;
-  return first < 0xF5 ? 4 : 0;
-}
-
-/// False for longer spellings of a smaller number, for surrogates, and above Unicode's last character.
-bool valid(char32_t code, std::size_t length) {
-  if (length == 3) return code >= 0x800 && !(code >= 0xD800 && code <= 0xDFFF);
-  return length != 4 || (code >= 0x10000 && code <= 0x10FFFF);
-}
-
 }  // namespace
 
 bool Character::printable() const {
@@ -45,17 +32,10 @@ bool Character::printable() const {
 }
 
 Character character_at(const std::string& text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::size_t length = length_after(byte(at));
-  const Character invalid = {std::string_view(text).substr(at, 1), byte(at), 1};
-  if (length == 0 || at + length > text.size()) return invalid;
-  char32_t code = length == 1 ? byte(at) : byte(at) & (0x7FU >> length);
-  for (std::size_t i = at + 1; i < at + length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80) return invalid;
-    code = (code << 6) | (byte(i) & 0x3FU);
-  }
-  if (!valid(code, length)) return invalid;
-  return {std::string_view(text).substr(at, length), code, columns_of(code)};
+  const std::string bytes = text.substr(at, length_from_first_byte(text[at]));
+  if (!is_character(bytes)) return {std::string_view(text).substr(at, 1), static_cast<unsigned char>(text[at]), 1};
+  const char32_t code = code_point(bytes);
+  return {std::string_view(text).substr(at, bytes.size()), code, columns_of(code)};
 }
 
 std::vector<Character> characters(const std::string& text) {

@@ -34,6 +34,7 @@
 #include "run/edits.hpp"
 #include "run/sanitizer.hpp"
 #include "run/trace.hpp"
+#include "verdict/words.hpp"
 
 #ifdef ATTN_ADDRESS_SANITIZER
 /// The sanitizer reserves terabytes of address space, so it has to limit allocations itself. Leaks are not looked for:
@@ -427,11 +428,7 @@ class Child {
   std::optional<int> status_;
 };
 
-std::string seconds_text(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", seconds);
-  return text;
-}
+std::string seconds_text(double seconds) { return number_text(seconds, 3); }
 
 bool flooded(int status) { return WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ; }
 

@@ -9,15 +9,10 @@
 
 namespace attn {
 
-namespace {
-
-/// A variable of the environment; empty when it is not set.
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);
+std::string environment(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
   return value == nullptr ? "" : value;
 }
-
-}  // namespace
 
 TerminalSize terminal_size() {
   winsize size{};

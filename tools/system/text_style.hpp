@@ -5,7 +5,10 @@
 /// What the terminal that standard output goes to can show.
 namespace attn {
 
-/// Its size; 0 where it is not known, or where there is no terminal.
+/// A variable of the environment; empty when it is not set.
+std::string environment(const std::string& name);
+
+/// The terminal's size; 0 where it is not known, or where there is no terminal.
 struct TerminalSize {
   int rows = 0;
   int columns = 0;

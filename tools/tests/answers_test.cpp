@@ -375,13 +375,15 @@ TEST(ReplaceFile, LeavesNothingBesideIt) {
   const fs::path file = scratch.path() / "file";
   put(file, "old");
   put(scratch.path() / "file.new-1", "half");
+  put(scratch.path() / "file.new-2", "half, of a tool that may be writing");
   put(scratch.path() / "file.new", "of the learner's own");
   const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(2);
   for (const char* name : {"file.new-1", "file.new"}) fs::last_write_time(scratch.path() / name, long_ago);
   replace_file(file, "new");
   EXPECT_FALSE(fs::exists(scratch.path() / "file.new-1"));
+  EXPECT_TRUE(fs::exists(scratch.path() / "file.new-2"));
   EXPECT_TRUE(fs::exists(scratch.path() / "file.new"));
-  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), {}), 2);
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), {}), 3);
 }
 
 // ------------------------------------------------------------------------------------------- tools that are killed

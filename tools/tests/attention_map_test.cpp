@@ -320,31 +320,23 @@ TEST(AttentionMapSvg, SaysWhatItLeavesOut) {
 }
 
 TEST(AttentionMap, RejectsSizesThatDoNotFit) {
-  const struct {
-    arma::mat weights;
-    Tokens tokens;
-    std::string words;
-  } of_text[] = {{arma::mat(2, 3), {"a", "b"}, "2 x 3, expected 2 x 2"},
-                 {arma::mat(3, 2), {"a", "b"}, "3 x 2, expected 2 x 2"},
-                 {arma::mat(3, 3), {}, "3 x 3, expected 0 x 0"},
-                 {arma::mat(), {"a"}, "0 x 0, expected 1 x 1"}};
   const auto rejected = [](const std::string& words) {
     return ThrowsMessage<std::invalid_argument>(HasSubstr("weights is " + words));
   };
-  for (const auto& one : of_text) {
-    EXPECT_THAT([&] { attention_map_text(one.weights, one.tokens, in_ascii); }, rejected(one.words));
-  }
-  const struct {
-    arma::cube weights;
-    Tokens tokens;
-    std::string words;
-  } of_svg[] = {{arma::cube(2, 3, 4), {"a", "b"}, "2 x 3 x 4, expected 2 x 2 x H"},
-                {arma::cube(3, 2, 4), {"a", "b"}, "3 x 2 x 4, expected 2 x 2 x H"},
-                {arma::cube(2, 2, 0), {"a", "b"}, "2 x 2 x 0, expected 2 x 2 x H"},
-                {arma::cube(2, 2, 4), {}, "2 x 2 x 4, expected 0 x 0 x H"}};
-  for (const auto& one : of_svg) {
-    EXPECT_THAT([&] { svg_of(one.weights, one.tokens); }, rejected(one.words));
-  }
+  const auto text_rejects = [&](const arma::mat& weights, const Tokens& tokens, const std::string& words) {
+    EXPECT_THAT([&] { attention_map_text(weights, tokens, in_ascii); }, rejected(words));
+  };
+  text_rejects(arma::mat(2, 3), {"a", "b"}, "2 x 3, expected 2 x 2");
+  text_rejects(arma::mat(3, 2), {"a", "b"}, "3 x 2, expected 2 x 2");
+  text_rejects(arma::mat(3, 3), {}, "3 x 3, expected 0 x 0");
+  text_rejects(arma::mat(), {"a"}, "0 x 0, expected 1 x 1");
+  const auto svg_rejects = [&](const arma::cube& weights, const Tokens& tokens, const std::string& words) {
+    EXPECT_THAT([&] { svg_of(weights, tokens); }, rejected(words));
+  };
+  svg_rejects(arma::cube(2, 3, 4), {"a", "b"}, "2 x 3 x 4, expected 2 x 2 x H");
+  svg_rejects(arma::cube(3, 2, 4), {"a", "b"}, "3 x 2 x 4, expected 2 x 2 x H");
+  svg_rejects(arma::cube(2, 2, 0), {"a", "b"}, "2 x 2 x 0, expected 2 x 2 x H");
+  svg_rejects(arma::cube(2, 2, 4), {}, "2 x 2 x 4, expected 0 x 0 x H");
 }
 
 }  // namespace

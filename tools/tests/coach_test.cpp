@@ -61,19 +61,25 @@ struct Snippet {
   }
 };
 
-/// A sentence is about all snippets before it, back to the sentence before.
+/// A sentence is about all snippets before it, back to the sentence before. A snippet of several lines begins with a name;
+/// one line is its own name.
 std::vector<Snippet> read_snippets() {
   std::vector<Snippet> snippets;
   std::size_t first = 0;
+  bool is_named = false;
   for (const auto& row : lines_of(lesson::read_file(fs::path(ATTN_ROOT) / "tools/tests/coach/snippets.txt"))) {
-    if (row.rfind("== ", 0) == 0) {
-      if (!snippets.empty() && !snippets.back().sentences.empty()) first = snippets.size();
-      snippets.push_back({row.substr(3), {}, {}});
-    } else if (row.rfind("-- ", 0) == 0) {
+    if (begins_with(row, "-- ")) {
       for (auto i = first; i < snippets.size(); ++i) snippets[i].sentences.push_back(row.substr(3));
-    } else {
-      snippets.back().code.push_back(row);
+      is_named = false;
+      continue;
     }
+    const bool is_name = begins_with(row, "== ");
+    if (is_name || !is_named) {
+      if (!snippets.empty() && !snippets.back().sentences.empty()) first = snippets.size();
+      snippets.push_back({is_name ? row.substr(3) : row, {}, {}});
+    }
+    if (!is_name) snippets.back().code.push_back(row);
+    is_named = is_named || is_name;
   }
   return snippets;
 }

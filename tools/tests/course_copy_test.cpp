@@ -5,10 +5,10 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "lesson/lesson.hpp"
+#include "scratch.hpp"
 #include "screen_robot.hpp"
 
 namespace attn::tests {
@@ -24,18 +24,13 @@ const fs::path root = ATTN_ROOT;
 const std::string lesson = "lessons/01_self_attention_v1/self_attention_v1.cpp";
 const std::string solution = "solutions/01_self_attention_v1/self_attention_v1.cpp";
 
-void write(const fs::path& file, const std::string& text) {
-  fs::create_directories(file.parent_path());
-  std::ofstream(file) << text;
-}
-
 TEST(CourseCopy, PutsBackWhatATestChanged) {
   const fs::path copy = fresh_course_copy();
-  write(copy / lesson, "changed");
+  put(copy / lesson, "changed");
   fs::remove(copy / "README.md");
-  write(copy / "notes.txt", "added");
-  write(copy / "lessons/99_more/more.cpp", "added");
-  write(copy / ".learn/state.json", "{}");
+  put(copy / "notes.txt", "added");
+  put(copy / "lessons/99_more/more.cpp", "added");
+  put(copy / ".learn/state.json", "{}");
   fresh_course_copy();
   EXPECT_EQ(read_file(copy / lesson), read_file(root / lesson));
   EXPECT_EQ(read_file(copy / "README.md"), read_file(root / "README.md"));
@@ -49,7 +44,7 @@ TEST(CourseCopy, GivesANewTimeOnlyToWhatItPutsBack) {
   const fs::path copy = fresh_course_copy();
   const auto old = fs::last_write_time(copy / solution) - std::chrono::hours(1);
   fs::last_write_time(copy / solution, old);
-  write(copy / lesson, "changed");
+  put(copy / lesson, "changed");
   fs::last_write_time(copy / lesson, old);
   const auto before = fs::last_write_time(copy / lesson);
   fresh_course_copy();

@@ -3,14 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
-#include <vector>
 
 #include "lesson/lesson.hpp"
+#include "scratch.hpp"
 
 namespace attn::gate {
 namespace {
@@ -35,12 +33,8 @@ class DerivedFiles : public ::testing::Test {
       write_chapter(name, study + "<!-- curriculum: `f` | its heart -->\n<!-- topics: Speed, and time; Size -->\n");
     }
   }
-  ~DerivedFiles() override { fs::remove_all(root); }
 
-  void write(const fs::path& file, const std::string& text) const {
-    fs::create_directories((root / file).parent_path());
-    std::ofstream(root / file) << text;
-  }
+  void write(const fs::path& file, const std::string& text) const { put(root / file, text); }
   void write_chapter(const std::string& name, const std::string& notes) const {
     write("lessons/" + name + "/README.md",
           "# 07 · Title\n" + notes +
@@ -74,7 +68,8 @@ class DerivedFiles : public ::testing::Test {
   std::string read(const fs::path& file) const { return lesson::read_file(root / file); }
 
   const std::string study = "<!-- study: 75 minutes | often asked -->\n";
-  const fs::path root = fs::temp_directory_path() / ("attn-derived-test-" + std::to_string(getpid()));
+  const Scratch scratch;
+  const fs::path root = scratch.path();
 };
 
 TEST_F(DerivedFiles, AreWrittenOnceAndThenFresh) {

@@ -12,7 +12,6 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
-#include <thread>
 
 #include "run/process.hpp"
 #include "scratch.hpp"
@@ -274,8 +273,7 @@ TEST(JudgeProbe, SaysThatTheAnswerIsNone) {
   EXPECT_THAT(judge_probe("[1]").back(), is_wrong("does not answer", "learn_probe"));
 }
 
-// ------------------------------------------------------------------------------------------------------------ the
-// editor
+// -------------------------------------------------------------------------------------------------------- the editor
 
 TEST_F(Doctor, SaysThatTheEditorHasNoCompileCommands) {
   EXPECT_THAT(look_at("editor"), is_wrong("compile_commands.json is not there", "cmake --preset dev"));
@@ -434,27 +432,6 @@ TEST(DoctorOnThisMachine, FindsNothingWrongWithWhatBuildsTheCourse) {
     EXPECT_NE(finding.kind, Finding::Kind::wrong) << finding.what << ": " << finding.is;
     EXPECT_THAT(finding.is, AllOf(Not(IsEmpty()), Not(HasSubstr("not tried")))) << finding.what;
   }
-}
-
-// ---------------------------------------------------------------------------------------------- asking a program
-
-TEST(Ask, GivesInputAndTakesOutputAndExitCode) {
-  const auto answer = judge::ask({"sh", "-c", "cat; echo error >&2; exit 3"}, "/", "hello");
-  EXPECT_EQ(answer.output, "hello");
-  EXPECT_EQ(answer.exit_code, 3);
-  EXPECT_EQ(judge::ask({"no-such-program"}, "/").exit_code, 127);
-}
-
-TEST(Ask, KillsWhatTakesTooLongWithWhatItStarted) {
-  const fs::path left = fs::temp_directory_path() / ("ask-left-" + std::to_string(getpid()));
-  const auto begin = std::chrono::steady_clock::now();
-  const auto answer =
-      judge::ask({"sh", "-c", "(sleep 2; touch " + left.string() + ") & echo begun; sleep 60"}, "/", "", 1);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
-  EXPECT_EQ(answer.exit_code, 137);
-  EXPECT_EQ(answer.output, "begun\n");
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-  EXPECT_FALSE(fs::remove(left)) << "what it started went on";
 }
 
 }  // namespace

@@ -3,11 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
+
+#include "scratch.hpp"
 
 namespace attn::lesson {
 namespace {
@@ -22,14 +21,11 @@ using ::testing::ThrowsMessage;
 /// A lesson in a folder of its own.
 class LessonFiles : public ::testing::Test {
  protected:
-  LessonFiles() { std::filesystem::create_directories(lesson.folder()); }
-  ~LessonFiles() override { std::filesystem::remove_all(lesson.root); }
+  void write_chapter(const std::string& text) const { put(lesson.chapter_file(), text); }
+  void write_interview(const std::string& text) const { put(lesson.interview_file(), text); }
 
-  void write_chapter(const std::string& text) const { std::ofstream(lesson.chapter_file()) << text; }
-  void write_interview(const std::string& text) const { std::ofstream(lesson.interview_file()) << text; }
-
-  const Lesson lesson{std::filesystem::temp_directory_path() / ("attn-lesson-test-" + std::to_string(getpid())),
-                      "42_answers"};
+  const Scratch scratch;
+  const Lesson lesson{scratch.path(), "42_answers"};
 };
 
 TEST_F(LessonFiles, GiveTheGoalsEachAsOneLine) {
@@ -105,13 +101,11 @@ TEST_F(LessonFiles, AreRefusedWhenARemarkDoesNotSayHowOftenAQuestionIsAsked) {
 }
 
 TEST_F(LessonFiles, AreJudgedByASuiteOfTheirNameOrOfTheirTasks) {
-  std::filesystem::create_directories(lesson.stub_folder());
   for (const char* stub : {"answers.cpp", "question.cpp"}) {
-    std::ofstream(lesson.folder() / stub) << "";
-    std::ofstream(lesson.stub_folder() / stub) << (*stub == 'a' ? "// TODO(42.1): answer" : "// TODO(42.2): ask");
+    put(lesson.folder() / stub, "");
+    put(lesson.stub_folder() / stub, *stub == 'a' ? "// TODO(42.1): answer" : "// TODO(42.2): ask");
   }
-  std::ofstream(lesson.checks_file())
-      << "// ----- ask, 42.2\nTEST(Ask, Why) {\n// ----- bad input\nTEST(Odd, Ends) {\n";
+  put(lesson.checks_file(), "// ----- ask, 42.2\nTEST(Ask, Why) {\n// ----- bad input\nTEST(Odd, Ends) {\n");
   EXPECT_EQ(lesson.judged_file("AnswersInTime"), "lessons/42_answers/answers.cpp");
   EXPECT_EQ(lesson.judged_file("Ask"), "lessons/42_answers/question.cpp");
   EXPECT_EQ(lesson.judged_file("Odd"), "lessons/42_answers");

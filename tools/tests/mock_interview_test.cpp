@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <stdexcept>
@@ -19,6 +18,7 @@
 #include "lesson/lesson.hpp"
 #include "lesson/text.hpp"
 #include "run/process.hpp"
+#include "scratch.hpp"
 #include "screen_robot.hpp"
 
 namespace attn::tests {
@@ -50,17 +50,12 @@ const std::string solution_05 = "solutions/05_interview_self_attention/self_atte
 /// For what has to be built first: some seconds, on a busy machine many.
 constexpr double building = 300;
 
-void write(const fs::path& file, const std::string& text) {
-  fs::create_directories(file.parent_path());
-  std::ofstream(file) << text;
-}
-
 /// The copy of the course, put back, with this state.
 fs::path copy_with(const json& state) {
   const fs::path copy = fresh_course_copy();
   json file = state;
   file["version"] = 2;
-  write(copy / ".learn/state.json", file.dump());
+  put(copy / ".learn/state.json", file.dump());
   return copy;
 }
 
@@ -177,7 +172,7 @@ void expect_a_pass_after_an_unscaled_answer(const json& state, const std::string
 TEST(MockInterview, IsPassedAfterAMistakeThatWasNamed) {
   const fs::path copy = fresh_course_copy();
   const std::string own = "// what I wrote in the lesson\n" + read_file(copy / own_05);
-  write(copy / own_05, own);
+  put(copy / own_05, own);
   const auto questions = Lesson{copy, blank_class}.questions();
   ASSERT_GE(questions.size(), 3u);
 
@@ -185,7 +180,7 @@ TEST(MockInterview, IsPassedAfterAMistakeThatWasNamed) {
   expect_the_task(terminal);
   EXPECT_THAT(read_file(copy / page_05), AllOf(HasSubstr("class SelfAttentionInterview {};"), Not(HasSubstr("TODO"))));
 
-  write(copy / page_05, with_mistake(copy, blank_class, "unscaled"));
+  put(copy / page_05, with_mistake(copy, blank_class, "unscaled"));
   terminal.type("c");
   ASSERT_TRUE(terminal.wait_for("checks passed", building)) << terminal;
   EXPECT_SHOWS(terminal, "1 check used");
@@ -217,7 +212,7 @@ TEST(MockInterview, IsPassedAfterAMistakeThatWasNamed) {
 
 TEST(MockInterview, GoesOnWhenTheTimeIsOverAndCountsAsLate) {
   const fs::path copy = copy_with({{"interviews", {interview_on(first_lesson, "2026-11-01", 0.01, true)}}});
-  write(copy / page_01, "// what I wrote last time\n");
+  put(copy / page_01, "// what I wrote last time\n");
 
   ScreenRobot terminal(tool_on_copy({"interview", "01", "--minutes", "0.05"}), {40, 100});
   ASSERT_SHOWS(terminal, "Interview: 01 self_attention_v1");
@@ -271,7 +266,7 @@ TEST(MockInterview, CountsNoCheckThatDoesNotCompile) {
   const fs::path copy = fresh_course_copy();
   ScreenRobot terminal(tool_on_copy({"interview", "01"}), {40, 100});
   ASSERT_SHOWS(terminal, "0 checks used");
-  write(copy / page_01, "not C++\n");
+  put(copy / page_01, "not C++\n");
   terminal.type("c");
   ASSERT_TRUE(terminal.wait_for("It does not compile yet. That does not count as a check.", building)) << terminal;
   EXPECT_SHOWS(terminal, "0 checks used");
@@ -371,7 +366,7 @@ TEST(MockInterview, IsOnTheLessonWhoseTurnItIs) {
 
 TEST(MockInterview, TakesOnlyWhatTheLessonBeginsWith) {
   const fs::path copy = fresh_course_copy();
-  write(copy / "lessons" / first_lesson / "notes.cpp", "mine");
+  put(copy / "lessons" / first_lesson / "notes.cpp", "mine");
   fs::remove(copy / "lessons" / first_lesson / "self_attention_v1.cpp");
   ScreenRobot terminal(tool_on_copy({"interview", "01"}));
   ASSERT_SHOWS(terminal, "write  " + page_01);

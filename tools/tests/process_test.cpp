@@ -289,11 +289,15 @@ TEST_F(Processes, AnswerWhatTheyAreAsked) {
   const Answer answer = ask(sh("cat; echo error >&2; exit 2"), scratch.path(), "question");
   EXPECT_EQ(answer.output, "question");
   EXPECT_EQ(answer.exit_code, 2);
+  EXPECT_EQ(ask({"no-such-program"}, scratch.path()).exit_code, 127);
 }
 
-TEST_F(Processes, AreAskedOnlySoLong) {
+TEST_F(Processes, AreAskedOnlySoLongAndDieWithWhatTheyStarted) {
   const auto start = steady_clock::now();
-  EXPECT_EQ(ask(sh("echo so far; sleep 60"), scratch.path(), "", 1).exit_code, 128 + SIGKILL);
+  const Answer answer = ask(sh("sleep 60 & echo $! >started; echo so far; sleep 60"), scratch.path(), "", 1);
+  EXPECT_EQ(answer.exit_code, 128 + SIGKILL);
+  EXPECT_EQ(answer.output, "so far\n");
+  EXPECT_TRUE(comes_true([&] { return gone(number_in("started")); }));
   EXPECT_EQ(ask(sh("exec >&-; sleep 60"), scratch.path(), "", 1).exit_code, 128 + SIGKILL);
   EXPECT_LT(seconds_since(start), 10);
 }

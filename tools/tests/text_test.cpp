@@ -25,10 +25,6 @@ using ::testing::StartsWith;
 
 const std::filesystem::path root = ATTN_ROOT;
 
-bool is_ascii(const std::string& text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
-
 std::string without_spaces(std::string text) {
   const auto is_space = [](char c) { return c == ' ' || c == '\n' || c == '\t'; };
   text.erase(std::remove_if(text.begin(), text.end(), is_space), text.end());
@@ -109,18 +105,6 @@ TEST(Wrapped, CutsAWordThatIsTooWide) {
   EXPECT_THAT(wrapped("我喜欢玩游戏我喜欢玩游戏", 20), ElementsAre("我喜欢玩游戏我喜欢玩", "游戏"));
 }
 
-TEST(Wrapped, KeepsEveryWordOfTheCourseAtSixtyColumns) {
-  for (const auto& lesson : lesson::find_lessons(root)) {
-    const std::string text = lesson::read_file(lesson.chapter_file()) + lesson::read_file(lesson.hints_file());
-    std::string joined;
-    for (const auto& line : wrapped(text, 60)) {
-      EXPECT_LE(columns_of(line), 60) << lesson.name << ": " << line;
-      joined += line;
-    }
-    EXPECT_EQ(without_spaces(joined), without_spaces(text)) << lesson.name;
-  }
-}
-
 TEST(Wrapped, LetsNoTabAndNoEscapeSequenceThrough) {
   EXPECT_THAT(wrapped("\tif (x)\ty;", 60), ElementsAre("        if (x)  y;"));
   EXPECT_THAT(wrapped("我\tx", 60), ElementsAre("我      x"));
@@ -151,15 +135,6 @@ TEST(Ascii, SpellsWhatItCanAndMarksWhatItCannot) {
   EXPECT_EQ(in_ascii("1 × 2 ± 3 → ∞ …"), "1 x 2 +- 3 -> inf ...");
   EXPECT_EQ(in_ascii("我"), "?");
   EXPECT_EQ(in_ascii("\xE9"), "?");
-}
-
-TEST(Ascii, IsAllThatIsLeftOfTheQuestionsOfTheCourse) {
-  for (const auto& lesson : lesson::find_lessons(root)) {
-    for (const auto& question : lesson.questions()) {
-      const std::string text = question.text + "\n" + question.answer;
-      EXPECT_TRUE(is_ascii(in_ascii(text))) << lesson.name << ": " << text;
-    }
-  }
 }
 
 TEST(Bar, ShowsTheShareDone) {

@@ -2,7 +2,6 @@
 // and trainings that are kept: gone on with bit for bit, refused when they are damaged, and never lost.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -541,30 +540,6 @@ TEST(TrainingFolder, IsNamedAfterItsTextOrTask) {
   EXPECT_EQ(name_of("/a/紅樓夢.txt"), "models/trained/紅樓夢");
   EXPECT_EQ(name_of("/a/copy.txt"), "models/trained/copy-text");
   EXPECT_EQ(name_of("/a/.txt"), "models/trained/text.txt");
-}
-
-TEST(TrainingFolder, KeepsTheOldFileWhenTheDiskIsFull) {
-  const Scratch scratch;
-  const TrainingFolder folder = TrainingFolder::for_new(scratch.path());
-  Training training = new_run(text_recipe(9));
-  make_steps(training, 1);
-  folder.write(training, nullptr);
-  const std::string before = lesson::read_file(scratch.path() / "training.safetensors");
-  const pid_t child = start_child([&] {
-    std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit = {1000, 1000};  // bytes per file
-    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
-    make_steps(training, 1);
-    try {
-      folder.write(training, nullptr);
-    } catch (const std::runtime_error& error) {
-      return std::string(error.what()).find("training.safetensors") != std::string::npos;
-    }
-    return false;
-  });
-  EXPECT_TRUE(ended_well(child)) << "it names the file that could not be written";
-  EXPECT_EQ(lesson::read_file(scratch.path() / "training.safetensors"), before);
-  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), {}), 1) << "and leaves nothing beside it";
 }
 
 /// A program that saves after each step is killed 200 times, mostly while it saves. Each time the file is whole, and

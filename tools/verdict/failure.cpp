@@ -5,6 +5,15 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+/// null is nothing.
+template <typename T>
+struct nlohmann::adl_serializer<std::optional<T>> {
+  static void to_json(json& out, const std::optional<T>& value) { out = value ? json(*value) : json(nullptr); }
+  static void from_json(const json& in, std::optional<T>& value) {
+    if (!in.is_null()) value = in.get<T>();
+  }
+};
+
 namespace attn::judge {
 
 using nlohmann::json;
@@ -58,81 +67,61 @@ void merge(Failure& into, const Failure& part) {
   }
 }
 
-void to_json(json& out, const Excerpt& excerpt) {
-  out = {{"row", excerpt.row}, {"column", excerpt.column}, {"whole", excerpt.whole}, {"cells", json::array()}};
-  for (const auto& row : excerpt.cells) {
-    json cells = json::array();
-    for (const auto& cell : row) {
-      cells.push_back({number_to_json(cell.got), number_to_json(cell.expected), cell.differs});
-    }
-    out["cells"].push_back(std::move(cells));
-  }
+// ---------------------------------------------------------------------------------------------------- as JSON
+
+static void to_json(json& out, const Fingerprint& print) { out = print.text(); }
+
+static void from_json(const json& in, Fingerprint& print) { print = Fingerprint::from_text(in); }
+
+static void to_json(json& out, const WorstElement& worst) {
+  out = {worst.place, number_to_json(worst.got), number_to_json(worst.expected), worst.wrong, worst.total};
 }
 
-void from_json(const json& in, Excerpt& excerpt) {
-  excerpt = {in.at("row"), in.at("column"), {}, in.at("whole")};
-  for (const auto& row : in.at("cells")) {
-    excerpt.cells.emplace_back();
-    for (const auto& cell : row) {
-      excerpt.cells.back().push_back({number_from_json(cell.at(0)), number_from_json(cell.at(1)), cell.at(2)});
-    }
-  }
+static void from_json(const json& in, WorstElement& worst) {
+  worst = {in.at(0), number_from_json(in.at(1)), number_from_json(in.at(2)), in.at(3), in.at(4)};
+}
+
+static void to_json(json& out, const Excerpt::Cell& cell) {
+  out = {number_to_json(cell.got), number_to_json(cell.expected), cell.differs};
+}
+
+static void from_json(const json& in, Excerpt::Cell& cell) {
+  cell = {number_from_json(in.at(0)), number_from_json(in.at(1)), in.at(2)};
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShapeFact, got, expected, axes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Excerpt, row, column, cells, whole)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Comparison, number, expected, got, tolerance)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Statement, label, text)
+
+/// Calls visit(name, field) for each field but the kind.
+template <typename AnyFailure, typename Visit>
+static void visit_fields(AnyFailure& failure, const Visit& visit) {
+  visit("expression", failure.expression);
+  visit("shape", failure.shape);
+  visit("worst", failure.worst);
+  visit("excerpt", failure.excerpt);
+  visit("given", failure.given);
+  visit("likeness", failure.likeness);
+  visit("statements", failure.statements);
+  visit("likely", failure.likely);
+  visit("notes", failure.notes);
+  visit("comparison", failure.comparison);
+  visit("task", failure.task);
+  visit("frames", failure.frames);
 }
 
 void to_json(json& out, const Failure& failure) {
   out = {{"kind", kinds[static_cast<int>(failure.kind)]}};
-  if (!failure.expression.empty()) out["expression"] = failure.expression;
-  if (failure.shape) {
-    out["shape"] = {{"got", failure.shape->got}, {"expected", failure.shape->expected}, {"axes", failure.shape->axes}};
-  }
-  if (const auto& worst = failure.worst) {
-    out["worst"] = {{"place", worst->place},
-                    {"got", number_to_json(worst->got)},
-                    {"expected", number_to_json(worst->expected)},
-                    {"wrong", worst->wrong},
-                    {"total", worst->total}};
-  }
-  if (failure.excerpt) out["excerpt"] = *failure.excerpt;
-  if (!failure.likeness.empty()) out["likeness"] = failure.likeness;
-  for (const auto& [label, text] : failure.given) out["given"].push_back({label, text});
-  for (const auto& [label, text] : failure.statements) out["statements"].push_back({label, text});
-  if (!failure.likely.empty()) out["likely"] = failure.likely;
-  if (!failure.notes.empty()) out["notes"] = failure.notes;
-  if (const auto& comparison = failure.comparison) {
-    out["comparison"] = {{"number", comparison->number},
-                         {"expected", comparison->expected.text()},
-                         {"got", comparison->got.text()},
-                         {"tolerance", comparison->tolerance}};
-  }
-  if (!failure.task.empty()) out["task"] = failure.task;
-  if (!failure.frames.empty()) out["frames"] = failure.frames;
+  visit_fields(failure, [&](const char* name, const auto& field) { out[name] = field; });
 }
 
 void from_json(const json& in, Failure& failure) {
   failure = {};
   failure.kind = kind_of(in.at("kind"));
-  failure.expression = in.value("expression", "");
-  if (const auto shape = in.find("shape"); shape != in.end()) {
-    failure.shape = ShapeFact{shape->at("got"), shape->at("expected"), shape->at("axes")};
-  }
-  if (const auto worst = in.find("worst"); worst != in.end()) {
-    failure.worst = WorstElement{worst->at("place"), number_from_json(worst->at("got")),
-                                 number_from_json(worst->at("expected")), worst->at("wrong"), worst->at("total")};
-  }
-  if (const auto excerpt = in.find("excerpt"); excerpt != in.end()) failure.excerpt = excerpt->get<Excerpt>();
-  failure.likeness = in.value("likeness", "");
-  for (const auto& row : in.value("given", json::array())) failure.given.push_back({row.at(0), row.at(1)});
-  for (const auto& statement : in.value("statements", json::array())) {
-    failure.statements.push_back({statement.at(0), statement.at(1)});
-  }
-  failure.likely = in.value("likely", failure.likely);
-  failure.notes = in.value("notes", failure.notes);
-  if (const auto comparison = in.find("comparison"); comparison != in.end()) {
-    failure.comparison = Comparison{comparison->at("number"), Fingerprint::from_text(comparison->at("expected")),
-                                    Fingerprint::from_text(comparison->at("got")), comparison->at("tolerance")};
-  }
-  failure.task = in.value("task", "");
-  failure.frames = in.value("frames", failure.frames);
+  visit_fields(failure, [&](const char* name, auto& field) {
+    if (const auto found = in.find(name); found != in.end()) found->get_to(field);
+  });
 }
 
 std::string encode(const Failure& part) {

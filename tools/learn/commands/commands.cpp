@@ -127,10 +127,8 @@ int check_all(Course& course, bool in_json) {
       if (!in_json) course.print({summary_of_stub(course.store.state(), lesson)});
       continue;
     }
-    const std::string was = course.store.state().current;
     const Standing before = standing(course.store.state(), lesson);
-    const Verdict verdict = judge(course, lesson);
-    course.store.update([&](State& state) { state.current = was; });
+    const Verdict verdict = judge_beside(course, lesson);
     result = std::max(result, exit_code_of(verdict));
     all.push_back(as_json(lesson, verdict));
     if (!in_json) course.print({summary(lesson, verdict, before)});
@@ -184,6 +182,13 @@ void print_mistakes(const Course& course) {
 }
 
 }  // namespace
+
+Verdict judge_beside(Course& course, const Lesson& lesson) {
+  const std::string was = course.store.state().current;
+  const Verdict verdict = judge(course, lesson);
+  course.store.update([&](State& state) { state.current = was; });
+  return verdict;
+}
 
 // ----------------------------------------------------------------------------------------------- going through
 

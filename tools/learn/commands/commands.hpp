@@ -14,6 +14,9 @@ constexpr int exit_passed = 0;
 constexpr int exit_failed = 1;
 constexpr int exit_not_judged = 2;
 
+/// Judges a lesson and notes it down; the lesson that the learner is at stays.
+Verdict judge_beside(Course& course, const lesson::Lesson& lesson);
+
 int overview(Course& course);
 int list(const Course& course, bool as_json);
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iostream>
 #include <stdexcept>
 
 #include "learn/coach/diagnostics.hpp"
@@ -23,16 +22,6 @@ using lesson::Lesson;
 namespace {
 
 constexpr int exit_interrupted = 130;
-
-/// Judges a lesson and notes it down; the lesson that the learner is at stays.
-Verdict judge_beside(Course& course, const Lesson& lesson) {
-  Judgement judgement(lesson);
-  judgement.wait([&](const std::string& doing) { std::cerr << course.style(lesson.title() + ": " + doing) << "\n"; });
-  const std::string was = course.store.state().current;
-  record(course.store, lesson, judgement.verdict());
-  course.store.update([&](State& state) { state.current = was; });
-  return judgement.verdict();
-}
 
 /// Whether the learner's files pass all checks now; nothing when the learner stopped it.
 std::optional<bool> passes(Course& course, const Lesson& lesson) {

@@ -8,6 +8,9 @@
 
 namespace attn::learn {
 
+namespace {
+
+/// How many letters have to be added, removed or replaced to make one word of another.
 std::size_t edit_distance(const std::string& one, const std::string& other) {
   std::vector<std::size_t> row(other.size() + 1);  // from the beginning of `one` to each beginning of `other`
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -21,6 +24,8 @@ std::size_t edit_distance(const std::string& one, const std::string& other) {
   }
   return row.back();
 }
+
+}  // namespace
 
 std::string meant(const std::vector<std::string>& words, const std::vector<std::string>& commands) {
   std::size_t nearest = 3;  // more than two letters is another word

@@ -4,7 +4,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -35,11 +34,6 @@ std::string name_elsewhere(const std::string& package, std::size_t column) {
 }
 
 }  // namespace
-
-std::string environment(const std::string& name) {
-  const char* const value = std::getenv(name.c_str());
-  return value == nullptr ? "" : value;
-}
 
 fs::path find_program(const std::string& name) {
   const auto runs = [](const fs::path& file) {

@@ -4,11 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "system/text_style.hpp"
+
 /// Small questions about the machine that the course is on.
 namespace attn::learn {
-
-/// A variable of the environment; empty when it is not set.
-std::string environment(const std::string& name);
 
 /// Where a program is: in PATH, or at the path given. Empty when it is not there.
 std::filesystem::path find_program(const std::string& name);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <limits>
 
 #include "lesson/text.hpp"
+#include "run/process.hpp"
 
 namespace attn::learn {
 
@@ -54,6 +54,7 @@ void die(int signal) {
   raise(signal);
 }
 
+void pass_over(int) {}
 void note_redraw(int) { to_redraw = 1; }
 void note_suspend(int) { to_suspend = 1; }
 void note_continued(int) { to_redraw = continued = 1; }
@@ -275,28 +276,16 @@ void Terminal::show_in_corner(const std::string& text) {
 
 int Terminal::lend(const std::vector<std::string>& command, const std::string& directory) {
   give_back();
-  std::vector<char*> argv;
-  for (const auto& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  handle(SIGINT, SIG_IGN);  // Ctrl-C in there is not for us
-  handle(SIGQUIT, SIG_IGN);
+  handle(SIGINT, pass_over);  // Ctrl-C in there is not for us; a program that is started has the usual handlers
+  handle(SIGQUIT, pass_over);
   handle(SIGTSTP, SIG_DFL);  // but Ctrl-Z is: the shell waits for us
-  const pid_t child = fork();
-  if (child == 0) {
-    handle(SIGINT, SIG_DFL);
-    handle(SIGQUIT, SIG_DFL);
-    if (chdir(directory.c_str()) == 0) execvp(argv[0], argv.data());
-    _exit(127);
-  }
-  int status = 0;
-  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int exit_code = judge::run(command, directory);
   handle(SIGINT, die);
   handle(SIGQUIT, die);
   handle(SIGTSTP, note_suspend);
   measure();
   take();
-  return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 127;
+  return exit_code;
 }
 
 void Terminal::lend(const std::function<void()>& work) {

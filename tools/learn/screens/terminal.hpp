@@ -51,7 +51,6 @@ class Terminal {
   static bool available();
 
   const Style& style() const { return style_; }
-  int rows() const { return rows_; }
   int columns() const { return style_.columns; }
 
   /// Waits until a key is pressed, one of `fds` is readable, or the time is over.
