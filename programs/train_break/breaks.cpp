@@ -130,8 +130,10 @@ std::string edit_text(const Break& broken, const std::filesystem::path& root) {
       begin = end + 1;
     }
   };
-  lines("  - ", mistake.find);
-  lines("  + ", mistake.replace.empty() ? "(nothing)" : mistake.replace);
+  for (const auto& change : mistake.changes) {
+    lines("  - ", change.find);
+    lines("  + ", change.replace.empty() ? "(nothing)" : change.replace);
+  }
   return text;
 }
 
