@@ -237,12 +237,14 @@ TEST_F(ReportTest, NamesTheFileOfRecordingsThatCannotBeRead) {
   const std::vector<std::string> damaged = {
       "{",
       "{}",
-      with(R"([0, "4x3x1:1"])"),
-      with(R"([0, "4x:1 2"])"),
+      with(R"([0, "4x3x1:1", ""])"),
+      with(R"([0, "4x:1 2", ""])"),
       with(R"([0, "4x3x1:1 2", "1 2 1"])"),
       with(R"([0, "4x3x1:1 2", "1 2 -1"])"),
       with(R"([0, "4x3x1:1 2", "1 2 doubled"])"),
+      with(R"([0, "4x3x1:1 2", "1 2 0,1"])"),
       with(R"([0, "4x3x1:1 2", 3])"),
+      with(R"([0, "4x3x1:1 2"])"),
       with(R"(["0"])"),
   };
   for (const auto& text : damaged) {

@@ -228,8 +228,9 @@ Recordings Recordings::read(const std::filesystem::path& file) {
         Place& place = recordings.checks_[check][comparison.at(0)];
         std::string_view expected = comparison.at(1).get_ref<const std::string&>();
         place.expected = take_fingerprint(expected, {});
-        for (std::size_t i = 2; i < comparison.size(); ++i) {
-          std::string_view result = comparison[i].get_ref<const std::string&>();
+        for (std::string_view rest = comparison.at(2).get_ref<const std::string&>(); !rest.empty();) {
+          std::string_view result = rest.substr(0, rest.find(','));
+          rest.remove_prefix(std::min(rest.size(), result.size() + 1));
           const auto print = take_fingerprint(result, place.expected.sizes);
           while (!result.empty()) place.got[ids.at(static_cast<std::size_t>(take_number(result)))] = print;
         }
@@ -306,8 +307,9 @@ std::string Recordings::text() const {
         const auto index = std::lower_bound(ids.begin(), ids.end(), id) - ids.begin();
         results[fingerprint_text(got, place.expected.sizes)] += " " + std::to_string(index);
       }
-      json comparison = {number, fingerprint_text(place.expected, {})};
-      for (const auto& [print, mistakes] : results) comparison.push_back(print + mistakes);
+      std::string list;
+      for (const auto& [print, mistakes] : results) list += (list.empty() ? "" : ",") + print + mistakes;
+      const json comparison = {number, fingerprint_text(place.expected, {}), list};
       text += before_place + "\n " + comparison.dump();
       before_place = ",";
     }
