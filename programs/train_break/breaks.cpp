@@ -124,8 +124,12 @@ std::string edit_text(const Break& broken, const std::filesystem::path& root) {
   if (broken.id.empty()) return "";
   const lesson::Mistake mistake = mistake_of(broken, root);
   std::string text = "solutions/" + lesson::find_lesson(root, broken.lesson).name + "/" + mistake.file + ":\n";
-  for (const auto& row : lines_of(mistake.find)) text += "  - " + row + "\n";
-  for (const auto& row : lines_of(mistake.replace.empty() ? "(nothing)" : mistake.replace)) text += "  + " + row + "\n";
+  for (const auto& change : mistake.changes) {
+    for (const auto& row : lines_of(change.find)) text += "  - " + row + "
+";
+    for (const auto& row : lines_of(change.replace.empty() ? "(nothing)" : change.replace)) text += "  + " + row + "
+";
+  }
   return text;
 }
 

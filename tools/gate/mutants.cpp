@@ -19,25 +19,18 @@ using lesson::read_file;
 
 namespace {
 
-std::size_t occurrences(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  if (part.empty()) return 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
-  return count;
-}
-
 [[noreturn]] void refuse(const Edit& edit, const Lesson& lesson, const std::string& why) {
   throw std::runtime_error("mistake " + edit.id + " of " + lesson.name + ": " + why + " (solutions/" + lesson.name +
                            "/" + edit.file + ")");
 }
 
 /// The text of a solution's file with one edit made.
-std::string mutate(const Edit& edit, const Lesson& lesson, std::string text) {
-  const std::size_t count = occurrences(text, edit.find);
-  if (count != 1) {
-    refuse(edit, lesson, "its \"find\" occurs " + std::to_string(count) + " times, expected exactly once");
+std::string mutate(const Edit& edit, const Lesson& lesson, const std::string& text) {
+  try {
+    return lesson::apply(edit, text);
+  } catch (const std::runtime_error& error) {
+    refuse(edit, lesson, error.what());
   }
-  return text.replace(text.find(edit.find), edit.find.size(), edit.replace);
 }
 
 // ----------------------------------------------------------------------------------------------------- regions

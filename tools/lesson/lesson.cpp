@@ -43,8 +43,24 @@ std::string take_until(const std::string& mark, std::string& rest) {
   return text;
 }
 
+Change change_from(const nlohmann::json& entry) { return {entry.at("find"), entry.at("replace")}; }
+
+/// One change is in the entry itself; several are in its "edits".
 Edit edit_from(const nlohmann::json& entry) {
-  return {entry.at("id"), entry.at("file"), entry.at("find"), entry.at("replace")};
+  Edit edit{entry.at("id"), entry.at("file"), {}};
+  if (entry.contains("edits")) {
+    for (const auto& change : entry.at("edits")) edit.changes.push_back(change_from(change));
+  } else {
+    edit.changes.push_back(change_from(entry));
+  }
+  return edit;
+}
+
+std::size_t occurrences(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  if (part.empty()) return 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
+  return count;
 }
 
 /// Ends the interviewer's words in interview.md. Below it "### question" and "Often asked. What is expected."
@@ -73,6 +89,26 @@ void parse_remark(const std::string& remark, Question& question) {
 }
 
 }  // namespace
+
+std::string apply(const Edit& edit, const std::string& text) {
+  std::multimap<std::size_t, const Change*> changes;  // by where they begin
+  for (const auto& change : edit.changes) {
+    const auto count = occurrences(text, change.find);
+    if (count != 1) {
+      throw std::runtime_error("\"" + change.find + "\" occurs " + std::to_string(count) +
+                               " times, expected exactly once");
+    }
+    changes.emplace(text.find(change.find), &change);
+  }
+  std::string changed;
+  std::size_t copied = 0;
+  for (const auto& [begin, change] : changes) {
+    if (begin < copied) throw std::runtime_error("two of its edits overlap at \"" + change->find + "\"");
+    changed += text.substr(copied, begin - copied) + change->replace;
+    copied = begin + change->find.size();
+  }
+  return changed + text.substr(copied);
+}
 
 std::string word_of(Asked asked) {
   return asked == Asked::often ? "often" : asked == Asked::sometimes ? "sometimes" : "rarely";

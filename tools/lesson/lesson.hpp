@@ -10,13 +10,22 @@
 /// the command-line tool and by the main of every lesson's checks.
 namespace attn::lesson {
 
-/// A change to a file of the solution.
-struct Edit {
-  std::string id;
-  std::string file;     ///< of the solution
-  std::string find;     ///< occurs there exactly once
+/// One place of an edit.
+struct Change {
+  std::string find;     ///< occurs in the file exactly once
   std::string replace;  ///< what is there instead
 };
+
+/// A change to a file of the solution, in one place or in several.
+struct Edit {
+  std::string id;
+  std::string file;  ///< of the solution
+  std::vector<Change> changes;
+};
+
+/// The text with all changes of an edit made.
+/// @throws std::runtime_error when a `find` does not occur exactly once in `text`, or two of them overlap.
+std::string apply(const Edit& edit, const std::string& text);
 
 /// A well-known wrong answer: an entry of tests/NN_name/mistakes.json.
 struct Mistake : Edit {

@@ -130,7 +130,7 @@ class Evening : public ::testing::Test {
   /// The right answer with a mistake of the catalogue in it.
   std::string mistaken(const std::string& id) const {
     for (const auto& mistake : find_lesson(copy, "01").mistakes()) {
-      if (mistake.id == id) return replaced(right, mistake.find, mistake.replace);
+      if (mistake.id == id) return lesson::apply(mistake, right);
     }
     throw std::logic_error("no such mistake: " + id);
   }

@@ -65,8 +65,7 @@ json state_of(const fs::path& copy) { return read_json(copy / ".learn/state.json
 std::string with_mistake(const fs::path& copy, const std::string& lesson, const std::string& id) {
   for (const auto& mistake : Lesson{copy, lesson}.mistakes()) {
     if (mistake.id != id) continue;
-    std::string text = read_file(copy / "solutions" / lesson / mistake.file);
-    return text.replace(text.find(mistake.find), mistake.find.size(), mistake.replace);
+    return lesson::apply(mistake, read_file(copy / "solutions" / lesson / mistake.file));
   }
   throw std::invalid_argument("no mistake " + id);
 }

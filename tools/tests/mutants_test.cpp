@@ -6,6 +6,8 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "lesson/lesson.hpp"
 #include "scratch.hpp"
@@ -51,6 +53,16 @@ class Mutants : public ::testing::Test {
                              const std::string& file = "layer.cpp") {
     return R"({"id": ")" + id + R"(", "says": ")" + id + R"(", "file": ")" + file + R"(", "find": ")" + find +
            R"(", "replace": ")" + replace + "\"}";
+  }
+
+  /// A mistake that changes several places, each {find, replace}.
+  static std::string mistake_in_places(const std::string& id,
+                                       const std::vector<std::pair<std::string, std::string>>& edits) {
+    std::string list;
+    for (const auto& [find, replace] : edits) {
+      list += (list.empty() ? "" : ",") + (R"({"find": ")" + find + R"(", "replace": ")" + replace + "\"}");
+    }
+    return R"({"id": ")" + id + R"(", "says": ")" + id + R"(", "file": "layer.cpp", "edits": [)" + list + "]}";
   }
 
   Scratch scratch_;
@@ -156,9 +168,40 @@ TEST_F(Mutants, RefuseAnEditThatInitialisesOtherMembers) {
 
 TEST_F(Mutants, RefuseAnEditThatOccursTwiceOrNever) {
   EXPECT_THAT([&] { all_of(solution, mistake("twice", "return", "")); },
-              ThrowsMessage<std::runtime_error>(HasSubstr("occurs 2 times, expected exactly once (solutions/01_layer/layer.cpp)")));
+              ThrowsMessage<std::runtime_error>(
+                  HasSubstr("occurs 2 times, expected exactly once (solutions/01_layer/layer.cpp)")));
   EXPECT_THAT([&] { all_of(solution, mistake("never", "no such text", "")); },
               ThrowsMessage<std::runtime_error>(HasSubstr("occurs 0 times")));
+}
+
+TEST_F(Mutants, MayChangeSeveralPlacesGivenInAnyOrder) {
+  const auto text = all_of(solution, mistake_in_places("both", {{" + bias_", " - bias_"}, {"return 0", "return 1"}}));
+  EXPECT_THAT(text, HasSubstr("case 0: {  // both\n\n  if (x < 0) {\n    return 1;\n  }\n"
+                              "  return weight_ * x - bias_;\n"));
+}
+
+TEST_F(Mutants, LookForEachPlaceInTheSolutionItself) {
+  const auto text = all_of(solution, mistake_in_places("swapped", {{"weight_ * x", "x + bias_"}, {"+ bias_", "- x"}}));
+  EXPECT_THAT(text, HasSubstr("return x + bias_ - x;\n"));
+}
+
+TEST_F(Mutants, RefuseEditsThatOverlapOrOccurTwice) {
+  const auto refuses = [](const std::string& why) { return ThrowsMessage<std::runtime_error>(HasSubstr(why)); };
+  EXPECT_THAT(
+      [&] {
+        all_of(solution, mistake_in_places("cross", {{"* x + bias_", ""}, {"weight_ * x", ""}}));
+      },
+      refuses("mistake cross of 01_layer: two of its edits overlap at \"* x + bias_\""));
+  EXPECT_THAT(
+      [&] {
+        all_of(solution, mistake_in_places("same", {{"return 0", "a"}, {"return 0", "b"}}));
+      },
+      refuses("overlap"));
+  EXPECT_THAT(
+      [&] {
+        all_of(solution, mistake_in_places("twice", {{"return 0", ""}, {"return", ""}}));
+      },
+      refuses("\"return\" occurs 2 times"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::ThrowsMessage;
 
 const double nan = std::numeric_limits<double>::quiet_NaN();
 const Fingerprint wanted{{4, 3, 1}, {0.5, 0.25}};
@@ -211,6 +214,47 @@ TEST_F(ReportTest, RecordsNothingThatRandomNumbersDecide) {
   Recordings recordings;
   recordings.add("doubled", run, again);
   EXPECT_THAT(recordings.checks(), IsEmpty());
+}
+
+TEST_F(ReportTest, ReadsBackWhatIsRecorded) {
+  const Fingerprint small{{4, 3, 1}, {-2e-9, 4.123456789}};
+  record("AddOne.EqualsPyTorch", {{"halved", few_numbers}, {"doubled", small}, {"tripled", small}});
+  const auto recordings = Recordings::read(lesson.recordings_file());
+  EXPECT_THAT(recordings.mistakes(), ElementsAre("doubled", "halved", "tripled"));
+  const auto& place = recordings.checks().at("AddOne.EqualsPyTorch").at(0);
+  EXPECT_TRUE(place.expected.equals(wanted, 0));
+  EXPECT_TRUE(place.got.at("halved").equals(few_numbers, 0));
+  for (const char* id : {"doubled", "tripled"}) {
+    EXPECT_THAT(place.got.at(id).sizes, ElementsAre(4, 3, 1));
+    EXPECT_THAT(place.got.at(id).means, ElementsAre(-2e-9, 4.123456789));
+  }
+}
+
+TEST_F(ReportTest, NamesTheFileOfRecordingsThatCannotBeRead) {
+  const auto with = [](const std::string& comparison) {
+    return R"({"mistakes": ["doubled"], "checks": {"AddOne.WorksByHand": [)" + comparison + "]}}";
+  };
+  const std::vector<std::string> damaged = {
+      "{",
+      "{}",
+      with(R"([0, "4x3x1:1", ""])"),
+      with(R"([0, "4x:1 2", ""])"),
+      with(R"([0, "4x3x1:1 2", "1 2 1"])"),
+      with(R"([0, "4x3x1:1 2", "1 2 -1"])"),
+      with(R"([0, "4x3x1:1 2", "1 2 doubled"])"),
+      with(R"([0, "4x3x1:1 2", "1 2 0,1"])"),
+      with(R"([0, "4x3x1:1 2", 3])"),
+      with(R"([0, "4x3x1:1 2"])"),
+      with(R"(["0"])"),
+  };
+  for (const auto& text : damaged) {
+    put(lesson.recordings_file(), text);
+    EXPECT_THAT([&] { Recordings::read(lesson.recordings_file()); },
+                ThrowsMessage<std::runtime_error>(HasSubstr("tests/42_sums/recorded.json")))
+        << text;
+  }
+  put(lesson.recordings_file(), with(R"([0, "4x3x1:1 2", "1 2 0"])"));
+  EXPECT_THAT(Recordings::read(lesson.recordings_file()).checks(), SizeIs(1));
 }
 
 TEST_F(ReportTest, NamesTheMistakeThatAnotherCheckOfTheTaskFound) {

@@ -1,10 +1,14 @@
 #include "verdict/naming.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
+#include <string_view>
+#include <system_error>
 
 #include "lesson/lesson.hpp"
 
@@ -169,6 +173,47 @@ void borrow_name(std::vector<CheckResult>& checks) {
   }
 }
 
+using Sizes = std::vector<std::size_t>;
+
+constexpr double units_per_one = 1e9;  ///< of the means of a recorded fingerprint
+constexpr int base = 36;               ///< that they are written in
+
+/// "4x3x1:dux1 -4c0l": sizes and means, without the sizes when they are the usual ones.
+std::string fingerprint_text(const Fingerprint& print, const Sizes& usual) {
+  std::string text;
+  if (print.sizes != usual) {
+    for (const auto size : print.sizes) text += (text.empty() ? "" : "x") + std::to_string(size);
+    text += ":";
+  }
+  for (const double mean : print.means) {
+    char digits[32];
+    const auto end = std::to_chars(digits, std::end(digits), std::llround(mean * units_per_one), base).ptr;
+    text += std::string(digits, end) + " ";
+  }
+  text.pop_back();
+  return text;
+}
+
+/// Takes a number, and one character after it, off the beginning of a text.
+/// @throws std::invalid_argument when there is no number.
+std::int64_t take_number(std::string_view& text, int in_base = 10) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, in_base);
+  if (error != std::errc{}) throw std::invalid_argument("expected a number at \"" + std::string(text) + "\"");
+  text.remove_prefix(std::min(text.size(), static_cast<std::size_t>(end - text.data()) + 1));
+  return number;
+}
+
+/// Takes a fingerprint off the beginning of a text.
+/// @throws std::invalid_argument when there is none.
+Fingerprint take_fingerprint(std::string_view& text, const Sizes& usual) {
+  Fingerprint print{usual, {}};
+  if (text.find(':') != text.npos) print.sizes.clear();
+  while (text.find(':') != text.npos) print.sizes.push_back(static_cast<std::size_t>(take_number(text)));
+  for (double& mean : print.means) mean = static_cast<double>(take_number(text, base)) / units_per_one;
+  return print;
+}
+
 }  // namespace
 
 Recordings Recordings::read(const std::filesystem::path& file) {
@@ -176,16 +221,18 @@ Recordings Recordings::read(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return recordings;
   try {
     const json all = lesson::read_json(file);
-    for (const auto& [check, places] : all.items()) {
-      for (const auto& [key, results] : places.items()) {
-        const auto number_end = key.find(' ');
-        Place& place = recordings.checks_[check][std::stoi(key.substr(0, number_end))];
-        place.expected = Fingerprint::from_text(key.substr(number_end + 1));
-        for (const auto& [print, ids] : results.items()) {
-          for (const auto& id : ids) {
-            place.got[id] = Fingerprint::from_text(print);
-            recordings.mistakes_.insert(id);
-          }
+    const auto ids = all.at("mistakes").get<std::vector<std::string>>();
+    recordings.mistakes_.insert(ids.begin(), ids.end());
+    for (const auto& [check, comparisons] : all.at("checks").items()) {
+      for (const auto& comparison : comparisons) {
+        Place& place = recordings.checks_[check][comparison.at(0)];
+        std::string_view expected = comparison.at(1).get_ref<const std::string&>();
+        place.expected = take_fingerprint(expected, {});
+        for (std::string_view rest = comparison.at(2).get_ref<const std::string&>(); !rest.empty();) {
+          std::string_view result = rest.substr(0, rest.find(','));
+          rest.remove_prefix(std::min(rest.size(), result.size() + 1));
+          const auto print = take_fingerprint(result, place.expected.sizes);
+          while (!result.empty()) place.got[ids.at(static_cast<std::size_t>(take_number(result)))] = print;
         }
       }
     }
@@ -247,27 +294,28 @@ void Recordings::thin_out() {
 }
 
 std::string Recordings::text() const {
-  std::string text = "{";
+  const std::vector<std::string> ids(mistakes_.begin(), mistakes_.end());
+  std::string text = "{\"mistakes\": " + json(ids).dump() + ",\n\"checks\": {";
   std::string before_check;
   for (const auto& [check, places] : checks_) {
-    text += before_check + "\n" + json(check).dump() + ": {";
+    text += before_check + "\n" + json(check).dump() + ": [";
     before_check = ",";
     std::string before_place;
     for (const auto& [number, place] : places) {
-      std::map<std::string, std::vector<std::string>> results;
-      for (const auto& [id, print] : place.got) results[print.text()].push_back(id);
-      text += before_place + "\n " + json(std::to_string(number) + " " + place.expected.text()).dump() + ": {";
-      before_place = ",";
-      std::string before_result;
-      for (const auto& [print, ids] : results) {
-        text += before_result + "\n  " + json(print).dump() + ": " + json(ids).dump();
-        before_result = ",";
+      std::map<std::string, std::string> results;  // places of mistakes in the list, by fingerprint
+      for (const auto& [id, got] : place.got) {
+        const auto index = std::lower_bound(ids.begin(), ids.end(), id) - ids.begin();
+        results[fingerprint_text(got, place.expected.sizes)] += " " + std::to_string(index);
       }
-      text += "}";
+      std::string list;
+      for (const auto& [print, mistakes] : results) list += (list.empty() ? "" : ",") + print + mistakes;
+      const json comparison = {number, fingerprint_text(place.expected, {}), list};
+      text += before_place + "\n " + comparison.dump();
+      before_place = ",";
     }
-    text += "}";
+    text += "]";
   }
-  return text + "\n}\n";
+  return text + "\n}}\n";
 }
 
 void name_mistakes(std::vector<CheckResult>& checks, const Recordings& recordings) {

@@ -37,7 +37,10 @@ class Recordings {
   /// two. A comparison that remains keeps all its mistakes.
   void thin_out();
 
-  /// One line for each comparison and each result.
+  /// JSON: the ids of all mistakes, and for each check a line per comparison, [number, expected, results]. What was
+  /// expected is "sizes:mean mean", such as "4x3x1:dux1 -4c0l", with means in units of 1e-9, in base 36. Results are
+  /// "mean mean mistake...,mean mean mistake...", with the mistakes' places in the list of ids; sizes come first where
+  /// they are not the expected ones.
   std::string text() const;
 
   /// Every place, by check and number of the comparison.
