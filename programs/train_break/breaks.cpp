@@ -125,10 +125,8 @@ std::string edit_text(const Break& broken, const std::filesystem::path& root) {
   const lesson::Mistake mistake = mistake_of(broken, root);
   std::string text = "solutions/" + lesson::find_lesson(root, broken.lesson).name + "/" + mistake.file + ":\n";
   for (const auto& change : mistake.changes) {
-    for (const auto& row : lines_of(change.find)) text += "  - " + row + "
-";
-    for (const auto& row : lines_of(change.replace.empty() ? "(nothing)" : change.replace)) text += "  + " + row + "
-";
+    for (const auto& row : lines_of(change.find)) text += "  - " + row + "\n";
+    for (const auto& row : lines_of(change.replace.empty() ? "(nothing)" : change.replace)) text += "  + " + row + "\n";
   }
   return text;
 }
