@@ -163,7 +163,8 @@ bool run_tests(const fs::path& root) {
   const fs::path folder = build_folder(root);
   const fs::path log = folder / "verify.log";
   setenv(digest_variable, digest_of_repository(root, folder).c_str(), 1);
-  const bool passed = run_with_progress("testing the tools", {"ctest", "--preset", preset, "-E", "^(lesson|judged)\\."}, root, log) == 0;
+  const bool passed = run_with_progress("testing the tools", {"ctest", "--preset", preset, "-E", "^(lesson|judged)\\."},
+                                        root, log) == 0;
   print_tests(read_file(log), std::cout);
   return passed;
 }
