@@ -31,7 +31,7 @@ reusable() {
 }
 
 if reusable "$@"; then
-  ln -f "$built/$output" "$output" 2>/dev/null || cp "$built/$output" "$output"
+  cp "$built/$output" "$output" # with the time of now: Ninja compiles again what is older than its sources
 else
   exec "$@"
 fi
