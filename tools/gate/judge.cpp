@@ -195,21 +195,17 @@ Problems judge_mistake(const Lesson& lesson, const Mistake& mistake, const Repor
 
 Judgement judge_programs(const Lesson& lesson, const fs::path& programs) {
   Judgement judgement;
-  try {
-    judge_solution(lesson, run_checks(programs / lesson.solution_program()), "the solution", judgement);
-    const Report stub = run_checks(programs / lesson.program());
-    count(judgement, columns::stub, judge_stub(lesson, stub));
-    const auto reports = run_edits(lesson, programs);
-    const auto recordings = Recordings::read(lesson.recordings_file());
-    judge_solution(lesson, reports.at(""), "the solution with its mistakes built in, but none made,", judgement);
-    for (const auto& mistake : lesson.mistakes()) {
-      count(judgement, columns::mistakes, judge_mistake(lesson, mistake, reports.at(mistake.id), recordings));
-    }
-    for (const auto& answer : lesson.answers()) {
-      count(judgement, columns::answers, judge_answer(lesson, answer, reports.at(answer.id), recordings));
-    }
-  } catch (const std::runtime_error& error) {
-    count(judgement, columns::solution, {error.what()});
+  judge_solution(lesson, run_checks(programs / lesson.solution_program()), "the solution", judgement);
+  const Report stub = run_checks(programs / lesson.program());
+  count(judgement, columns::stub, judge_stub(lesson, stub));
+  const auto reports = run_edits(lesson, programs);
+  const auto recordings = Recordings::read(lesson.recordings_file());
+  judge_solution(lesson, reports.at(""), "the solution with its mistakes built in, but none made,", judgement);
+  for (const auto& mistake : lesson.mistakes()) {
+    count(judgement, columns::mistakes, judge_mistake(lesson, mistake, reports.at(mistake.id), recordings));
+  }
+  for (const auto& answer : lesson.answers()) {
+    count(judgement, columns::answers, judge_answer(lesson, answer, reports.at(answer.id), recordings));
   }
   return judgement;
 }

@@ -40,6 +40,7 @@ inline constexpr char chapter[] = "chapter";    ///< chapter, hints, interview, 
 
 /// Runs the programs of a lesson.
 /// @param programs the folder with lesson_NN, solution_NN_test and mutants_NN
+/// @throws std::exception when one of them comes to no result.
 Judgement judge_programs(const lesson::Lesson& lesson, const std::filesystem::path& programs);
 
 /// Reads the files of a lesson: the columns golden and chapter.

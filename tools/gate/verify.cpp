@@ -183,8 +183,13 @@ Judgement judge_lesson(const Lesson& lesson, const fs::path& build) {
   if (const auto kept = recalls() ? recall(file, digest) : std::nullopt) {
     judgement = kept->get<Judgement>();
   } else {
-    judgement = judge_programs(lesson, build);
-    remember(file, digest, judgement);
+    try {
+      judgement = judge_programs(lesson, build);
+      remember(file, digest, judgement);
+    } catch (const std::exception& error) {  // killed, say: not a verdict to keep
+      judgement.counts[columns::solution] = {0, 1};
+      judgement.problems = {error.what()};
+    }
   }
   const Judgement files = judge_files(lesson);  // links lead anywhere, and are looked at in no time
   judgement.counts.insert(files.counts.begin(), files.counts.end());
