@@ -39,6 +39,14 @@ target_compile_options(attn_learner_warnings INTERFACE -Wall -Wextra -Wpedantic 
 add_library(attn_warnings INTERFACE)
 target_compile_options(attn_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
 
+# What every program of checks links is compiled for the linker to choose from, function by function: a quarter of the size of
+# a hundred programs.
+add_library(attn_sections INTERFACE)
+if(NOT ATTN_SANITIZE)
+  target_compile_options(attn_sections INTERFACE -ffunction-sections -fdata-sections)
+  add_link_options(-Wl,--gc-sections)
+endif()
+
 if(ATTN_SANITIZE)
   add_compile_options(-fsanitize=${ATTN_SANITIZE} -fno-sanitize-recover=undefined)
   add_link_options(-fsanitize=${ATTN_SANITIZE})
@@ -52,6 +60,8 @@ endif()
 
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   add_compile_options(-fpch-instantiate-templates)
+else() # no collection of garbage right after the precompiled header is loaded: a tenth of the time of a large file
+  add_compile_options(--param=ggc-min-heapsize=400000) # KiB
 endif()
 
 # Lines for the learner's files, and no others: the report of a failing check says where something was thrown. The header that
