@@ -1,15 +1,16 @@
 // The built site on this machine, as a static host shows it: for docs/site serve, open and check.
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { createServer } from "node:http";
-import { extname, join, resolve, sep } from "node:path";
+import { extname, join, sep } from "node:path";
 
 const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2", ".json": "application/json" };
 
-/** The file behind an address; undefined where there is none in the folder. */
+/** The file behind an address; undefined where there is none in the folder. A link that leads out of it is none. */
 export function fileOf(pages, path) {
-  const file = join(resolve(pages), decodeURIComponent(path));
-  if (!file.startsWith(resolve(pages) + sep)) return undefined;
-  return [file, file + ".html", join(file, "index.html")].find((f) => existsSync(f) && extname(f));
+  const folder = realpathSync(pages) + sep;
+  const asked = join(folder, decodeURIComponent(path));
+  const file = [asked, asked + ".html", join(asked, "index.html")].find((f) => statSync(f, { throwIfNoEntry: false })?.isFile());
+  return file && realpathSync(file).startsWith(folder) ? file : undefined;
 }
 
 /** Serves a folder on a port, 0 for any; returns the server once it listens. */

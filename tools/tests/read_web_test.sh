@@ -53,6 +53,10 @@ expect 0 "200 the page" -- fetch "$(address)"
 expect 0 "404" "!the page" -- fetch "$(address)no_such_page"
 expect 0 "404" -- fetch "$(address)..%2f..%2f..%2f..%2f..%2fdocs%2f.vitepress%2fconfig.mjs"
 expect 0 "404" -- fetch "$(address)%"
+ln -s "$copy/docs/site" "$pages/lessons/$name/link.txt" && mkdir "$pages/lessons/$name/v1.5"
+expect 0 "404" -- fetch "$(address)link.txt"
+expect 0 "404" -- fetch "$(address)v1.5"
+expect 0 "200 the page" -- fetch "$(address)"
 
 export SSH_CONNECTION="10.0.0.1 1 10.0.0.2 22" BROWSER="echo >'$scratch/opened'"
 open_page "lessons/$name/" # while the first one has the usual port
