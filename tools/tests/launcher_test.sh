@@ -115,4 +115,15 @@ flock "$scratch/course/build/dev/tool.lock" sleep 2 &
 sleep 0.2
 expect 0 "list" "Waiting for another ./learn, which is building the tool" -- on locked list
 
+# nothing of it goes on when it is killed (the reporter waits a tenth of a second instead of ten)
+machine slow "$root" "c++=$compiler" "g++=$compiler" 'cmake=echo cmake version 3.25.1' "sleep=exec $(type -P sleep) 0.1" \
+  "ninja=exec $(type -P sleep) 5"
+PATH="$scratch/slow:$scratch/bare" "$scratch/course/learn" list >"$scratch/log" 2>&1 &
+sleep 1
+expect 0 "Building the tool" -- cat "$scratch/log"
+kill -9 $!
+wait $! 2>/dev/null || true
+sleep 1
+expect 1 -- pgrep -f "$scratch/course/learn"
+
 finish
