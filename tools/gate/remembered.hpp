@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -30,7 +30,7 @@ class Inputs {
   std::string digest() const;
 
  private:
-  std::uint64_t sum_;
+  std::size_t sum_ = 0;
 };
 
 /// All that a test of the course may read: the repository's files, but for what is built, remembered or a person's own; and
