@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <iosfwd>
 #include <map>
@@ -42,5 +43,8 @@ int run_test(const std::filesystem::path& root, const std::filesystem::path& bui
 /// @return whether there was something to judge in every column, and all of it is as it should be.
 bool print_judgements(const std::vector<lesson::Lesson>& lessons, const std::map<std::string, Judgement>& judgements,
                       std::ostream& out);
+
+/// "building: 120 of 480, about 2 min left".
+std::string progress_text(const std::string& what, int done, int all, std::chrono::duration<double> passed);
 
 }  // namespace attn::gate

@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "gate/progress.hpp"
 #include "gate/remembered.hpp"
 #include "lesson/lesson.hpp"
 #include "scratch.hpp"
