@@ -172,15 +172,8 @@ Judgement judge_programs(const Lesson& lesson, const fs::path& programs) {
 
 Judgement judge_files(const Lesson& lesson) {
   Judgement judgement;
-  const auto lint = [&](const char* column, Problems (*rules)(const Lesson&)) {
-    try {
-      count(judgement, column, rules(lesson));
-    } catch (const std::exception& error) {  // a file that is missing, or not JSON
-      count(judgement, column, {error.what()});
-    }
-  };
-  lint(columns::golden, lint_values);
-  lint(columns::chapter, lint_chapter);
+  count(judgement, columns::golden, lint_values(lesson));
+  count(judgement, columns::chapter, lint_chapter(lesson));
   return judgement;
 }
 

@@ -102,7 +102,8 @@ void lint_links(const fs::path& root, const fs::path& file, Problems& problems) 
 
 // ------------------------------------------------------------------------------------------- parts of a lesson
 
-void lint_sections(const Lesson& lesson, const std::string& chapter, Problems& problems) {
+void lint_sections(const Lesson& lesson, Problems& problems) {
+  const std::string chapter = read_file(lesson.chapter_file());
   for (const std::string section :
        {"Why", "What you will be able to do", "The formula", "Shapes", "Worked by hand", "Predict first", "Tasks",
         "The same in PyTorch", "Check yourself", "Interview corner", "Next", "Sources"}) {
@@ -118,7 +119,8 @@ void lint_sections(const Lesson& lesson, const std::string& chapter, Problems& p
   }
 }
 
-void lint_hints(const Lesson& lesson, const std::string& chapter, Problems& problems) {
+void lint_hints(const Lesson& lesson, Problems& problems) {
+  const std::string chapter = read_file(lesson.chapter_file());
   const auto tasks = lesson.tasks();
   require(!tasks.empty(), "hints.md has no task: expected headings like \"## " + lesson.number() + ".1 ...\"",
           problems);
@@ -205,7 +207,8 @@ void lint_stub_copies(const Lesson& lesson, Problems& problems) {
   }
 }
 
-void lint_brief(const Lesson& lesson, const lesson::InterviewBrief& brief, Problems& problems) {
+void lint_brief(const Lesson& lesson, Problems& problems) {
+  const auto brief = lesson.interview();
   require(brief.minutes >= 5 && brief.minutes <= 40,
           "interview.md gives " + std::to_string(brief.minutes) + " minutes, expected 5 to 40", problems);
   std::size_t length = 0;
@@ -238,15 +241,6 @@ void lint_questions(const Lesson& lesson, Problems& problems) {
   }
   for (const auto& [text, remark] : remarks) {
     problems.push_back("interview.md has \"### " + text + "\", which the interview corner does not ask");
-  }
-}
-
-void lint_interview(const Lesson& lesson, Problems& problems) {
-  try {
-    lint_brief(lesson, lesson.interview(), problems);
-    lint_questions(lesson, problems);
-  } catch (const std::runtime_error& error) {
-    problems.push_back(error.what());
   }
 }
 
@@ -298,18 +292,6 @@ void lint_todos(const Lesson& lesson, Problems& problems) {
   }
 }
 
-/// The checks that docs/sources.md names are there.
-void lint_sources(const fs::path& root, const std::vector<Lesson>& lessons, Problems& problems) {
-  std::string checks;
-  for (const auto& lesson : lessons) {
-    if (fs::exists(lesson.checks_file())) checks += read_file(lesson.checks_file());
-  }
-  const std::string sources = read_file(root / "docs" / "sources.md");
-  for (const auto& name : all_matches(sources, std::regex(R"(\b([A-Z]\w+\.[A-Z]\w+))"))) {
-    require(has_check(checks, name), "docs/sources.md names the check " + name + ", which no lesson has", problems);
-  }
-}
-
 /// Made by PyTorch for this lesson, and every array whole.
 void lint_golden(const Lesson& lesson, Problems& problems) {
   const json golden = lesson::read_json(lesson.golden_file());
@@ -350,30 +332,44 @@ void lint_recordings(const Lesson& lesson, Problems& problems) {
   }
 }
 
-}  // namespace
+void lint_chapter_links(const Lesson& lesson, Problems& problems) {
+  lint_links(lesson.root, lesson.chapter_file(), problems);
+  lint_links(lesson.root, lesson.hints_file(), problems);
+}
 
-Problems lint_values(const Lesson& lesson) {
+/// What these rules find; also that a file is missing, or not as it should be.
+Problems lint_lesson(const Lesson& lesson, const std::vector<void (*)(const Lesson&, Problems&)>& rules) {
   Problems problems;
-  lint_golden(lesson, problems);
-  lint_recordings(lesson, problems);
+  for (const auto rule : rules) {
+    try {
+      rule(lesson, problems);
+    } catch (const std::exception& error) {
+      const bool known = std::find(problems.begin(), problems.end(), error.what()) != problems.end();
+      require(known, error.what(), problems);
+    }
+  }
   return problems;
 }
 
+/// The checks that docs/sources.md names are there.
+void lint_sources(const fs::path& root, const std::vector<Lesson>& lessons, Problems& problems) {
+  std::string checks;
+  for (const auto& lesson : lessons) {
+    if (fs::exists(lesson.checks_file())) checks += read_file(lesson.checks_file());
+  }
+  const std::string sources = read_file(root / "docs" / "sources.md");
+  for (const auto& name : all_matches(sources, std::regex(R"(\b([A-Z]\w+\.[A-Z]\w+))"))) {
+    require(has_check(checks, name), "docs/sources.md names the check " + name + ", which no lesson has", problems);
+  }
+}
+
+}  // namespace
+
+Problems lint_values(const Lesson& lesson) { return lint_lesson(lesson, {lint_golden, lint_recordings}); }
+
 Problems lint_chapter(const Lesson& lesson) {
-  Problems problems;
-  const std::string chapter = read_file(lesson.chapter_file());
-  lint_sections(lesson, chapter, problems);
-  lint_hints(lesson, chapter, problems);
-  lint_stub_copies(lesson, problems);
-  lint_solution(lesson, problems);
-  lint_checks(lesson, problems);
-  lint_todos(lesson, problems);
-  lint_catalogue(lesson, problems);
-  lint_interview(lesson, problems);
-  lint_spelling(lesson, problems);
-  lint_links(lesson.root, lesson.chapter_file(), problems);
-  lint_links(lesson.root, lesson.hints_file(), problems);
-  return problems;
+  return lint_lesson(lesson, {lint_sections, lint_hints, lint_stub_copies, lint_solution, lint_checks, lint_todos,
+                              lint_catalogue, lint_brief, lint_questions, lint_spelling, lint_chapter_links});
 }
 
 Problems lint_repository(const fs::path& root) {

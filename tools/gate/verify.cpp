@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -103,25 +104,24 @@ int run_with_progress(const std::string& what, const std::vector<std::string>& c
 
 // ---------------------------------------------------------------------------------------------------- building
 
-enum class Built { all, not_all, not_configured };
-
-/// Configures and builds a preset; prints what went wrong.
-Built build(const fs::path& root, const std::vector<std::string>& targets) {
+/// Configures and builds what `verify` judges of these lessons, or everything; prints what went wrong.
+/// @return 0, 1 when not everything could be built, 2 when the course could not be configured
+int build(const fs::path& root, const std::vector<Lesson>& lessons) {
   const fs::path folder = build_folder(root);
   const fs::path log = folder / "verify.log";
   fs::create_directories(folder);
   if (judge::run({"cmake", "--preset", preset}, root, log) != 0) {
     std::cout << read_file(log) << "\nthe course could not be configured\n";
-    return Built::not_configured;
+    return 2;
   }
-  std::vector<std::string> command = {"ninja", "-C", folder.string(), "-k", "0"};
-  command.insert(command.end(), targets.begin(), targets.end());
-  if (run_with_progress("building", command, root, log) == 0) return Built::all;
+  std::vector<std::string> command = {"ninja", "-C", folder, "-k", "0"};
+  for (const auto& lesson : lessons) command.push_back("verify_" + lesson.number());
+  if (run_with_progress("building", command, root, log) == 0) return 0;
   for (const auto& row : lines_of(read_file(log))) {
     if (!begins_with(row, "[")) std::cout << row << "\n";
   }
   std::cout << "\nnot everything could be built\n\n";
-  return Built::not_all;
+  return 1;
 }
 
 // ----------------------------------------------------------------------------------------------------- lessons
@@ -281,14 +281,9 @@ std::string progress_text(const std::string& what, int done, int all, std::chron
 }
 
 int verify_lessons(const std::vector<Lesson>& lessons) {
-  std::vector<std::string> targets;
-  for (const auto& lesson : lessons) {
-    if (!is_lesson(lesson)) return 1;
-    targets.push_back("verify_" + lesson.number());
-  }
+  if (!std::all_of(lessons.begin(), lessons.end(), is_lesson)) return 1;
   const fs::path root = lessons.at(0).root;
-  const Built built = build(root, targets);
-  if (built != Built::all) return built == Built::not_configured ? 2 : 1;
+  if (const int failed = build(root, lessons); failed != 0) return failed;
   bool holds = print_judgements(lessons, judge_all(lessons, build_folder(root)), std::cout);
   for (const auto& problem : lint_repository(root)) {
     std::cout << "✗ " << problem << "\n";
@@ -298,19 +293,17 @@ int verify_lessons(const std::vector<Lesson>& lessons) {
 }
 
 int verify(const fs::path& root) {
-  const Built built = build(root, {});
-  if (built == Built::not_configured) return 2;
+  const int failed = build(root, {});
+  if (failed == 2) return failed;
   const auto lessons = lesson::find_lessons(root);
   const bool judged = print_judgements(lessons, judge_all(lessons, build_folder(root)), std::cout);
   std::cout << "\n";
   const bool tested = run_tests(root);
-  return conclude(built == Built::all && judged && tested);
+  return conclude(failed == 0 && judged && tested);
 }
 
 int record_mistakes(const fs::path& root, const std::vector<Lesson>& lessons) {
-  std::vector<std::string> targets;
-  for (const auto& lesson : lessons) targets.push_back("verify_" + lesson.number());
-  if (build(root, targets) != Built::all) return 1;
+  if (const int failed = build(root, lessons); failed != 0) return failed;
   for (const auto& lesson : lessons) {
     std::cout << lesson.title() << ": running the checks on every mistake" << std::endl;
     for (const auto& file : record(lesson, build_folder(root))) std::cout << "written: " << file.string() << "\n";

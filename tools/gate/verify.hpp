@@ -23,7 +23,7 @@ int verify(const std::filesystem::path& root);
 int verify_lessons(const std::vector<lesson::Lesson>& lessons);
 
 /// Builds the mutants of these lessons, runs the checks on each, and writes down what they give (judge.hpp, record()).
-/// @return 0 when that is done, 1 when not everything could be built.
+/// @return 0 when that is done, 1 when not everything could be built, 2 when the course could not be configured.
 int record_mistakes(const std::filesystem::path& root, const std::vector<lesson::Lesson>& lessons);
 
 /// Judges a lesson, or recalls the judgement where nothing that it depends on has changed.
