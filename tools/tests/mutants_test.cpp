@@ -133,9 +133,13 @@ TEST_F(Mutants, MayIncludeMore) {
 
 TEST_F(Mutants, FindTheFunctionsOfAClass) {
   const std::string header =
-      "class Layer {\n public:\n  int forward(int x, Mask mask = {}) const {\n    return 2 * x;\n  }\n};\n";
-  const auto text = all_of(header, mistake("thrice", "2 * x", "3 * x", "layer.hpp"), "layer.hpp");
+      "class Layer {\n public:\n  explicit Layer(int n) : n_([&] { return n; }()) {\n    n_ += 1;\n  }\n"
+      "  int forward(int x, Mask mask = {}) const {\n    return 2 * x;\n  }\n};\n";
+  const auto text = all_of(
+      header, mistake("thrice", "2 * x", "3 * x", "layer.hpp") + "," + mistake("two", "+= 1", "+= 2", "layer.hpp"),
+      "layer.hpp");
   EXPECT_THAT(text, HasSubstr("case 0: {  // thrice\n\n    return 3 * x;\n"));
+  EXPECT_THAT(text, HasSubstr("case 1: {  // two\n\n    n_ += 2;\n"));
 }
 
 TEST_F(Mutants, LeaveOutWhatIsInAnotherFile) {
