@@ -25,7 +25,6 @@ namespace attn::gate {
 namespace fs = std::filesystem;
 using lesson::Lesson;
 using lesson::read_file;
-using nlohmann::json;
 
 // What is remembered of a lesson (remembered.hpp).
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Count, passed, total)
@@ -35,15 +34,9 @@ namespace {
 
 constexpr const char* preset = "authoring";
 constexpr const char* digest_variable = "ATTN_REPOSITORY_DIGEST";
-constexpr const char* fresh_variable = "ATTN_JUDGE_AGAIN";  ///< set: nothing is recalled
 
 /// Learners' and authors' builds share it.
 fs::path build_folder(const fs::path& root) { return root / "build" / "dev"; }
-
-/// What is remembered for these inputs, unless all is to be judged again.
-std::optional<json> recall_unless_fresh(const fs::path& file, const std::string& digest) {
-  return std::getenv(fresh_variable) == nullptr ? recall(file, digest) : std::nullopt;
-}
 
 // ---------------------------------------------------------------------------------------------------- progress
 
@@ -201,15 +194,14 @@ int conclude(bool holds) {
 }  // namespace
 
 Judgement judge_lesson(const Lesson& lesson, const fs::path& build) {
-  const fs::path file = build / "remembered" / (lesson.name + ".json");
   const std::string digest = digest_of(lesson, build);
   Judgement judgement;
-  if (const auto kept = recall_unless_fresh(file, digest)) {
+  if (const auto kept = recall(build, lesson.name, digest)) {
     judgement = kept->get<Judgement>();
   } else {
     try {
       judgement = judge_programs(lesson, build);
-      remember(file, digest, judgement);
+      remember(build, lesson.name, digest, judgement);
     } catch (const std::exception& error) {  // killed, say: not a verdict to keep
       judgement.counts[columns::solution] = {0, 1};
       judgement.problems = {error.what()};
@@ -230,13 +222,12 @@ int run_test(const fs::path& root, const fs::path& build, const std::string& nam
     const char* digest = std::getenv(digest_variable);
     inputs.add_text(digest != nullptr ? digest : digest_of_repository(root, build));
   }
-  const fs::path file = build / "remembered" / (name + ".json");
-  if (recall_unless_fresh(file, inputs.digest())) {
+  if (recall(build, name, inputs.digest())) {
     std::cout << "it passed, and nothing that it depends on has changed since\n";
     return 0;
   }
   const int exit_code = judge::run(command, build);
-  if (exit_code == 0) remember(file, inputs.digest(), "passed");
+  if (exit_code == 0) remember(build, name, inputs.digest(), "passed");
   return exit_code;
 }
 
