@@ -154,6 +154,7 @@ TEST(Gate, RefusesALessonWithoutItsCallsAndFiles) {
   const Problems problems = lint_chapter(find_lesson(planted, "90"));
   EXPECT_THAT(problems, Contains(HasSubstr("no stub calls todo(\"90.1\")")));
   EXPECT_THAT(problems, Contains(HasSubstr("90_stub_passes/interview.md")));
+  EXPECT_THAT(problems, Contains(StartsWith("the interview corner has 0 questions"))) << "after what could not be read";
   EXPECT_THAT(problems, Contains(AllOf(
                             StartsWith("tests/90_stub_passes/stub/doubled.cpp is missing"),
                             HasSubstr("cp lessons/90_stub_passes/doubled.cpp tests/90_stub_passes/stub/doubled.cpp"))));
