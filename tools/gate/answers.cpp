@@ -1,14 +1,13 @@
 #include "gate/answers.hpp"
 
 #include <algorithm>
-#include <array>
 #include <iomanip>
 #include <map>
 #include <regex>
-#include <set>
 #include <sstream>
 
 #include "gate/judge.hpp"
+#include "lesson/text.hpp"
 #include "verdict/words.hpp"
 
 namespace attn::gate {
@@ -19,12 +18,11 @@ using lesson::Lesson;
 
 namespace {
 
-const std::array<const char*, 6> from_best_to_worst = {outcomes::named,  outcomes::described, outcomes::numbers,
-                                                       outcomes::passed, outcomes::misled,    outcomes::rejected};
+const std::vector<std::string> from_best_to_worst = {outcomes::named,  outcomes::described, outcomes::numbers,
+                                                     outcomes::passed, outcomes::misled,    outcomes::rejected};
 
-std::size_t rank(const std::string& outcome) {
-  return static_cast<std::size_t>(std::find(from_best_to_worst.begin(), from_best_to_worst.end(), outcome) -
-                                  from_best_to_worst.begin());
+auto rank(const std::string& outcome) {
+  return std::find(from_best_to_worst.begin(), from_best_to_worst.end(), outcome) - from_best_to_worst.begin();
 }
 
 /// Whether the name of a check says no more than that its result has to be the right one.
@@ -45,42 +43,15 @@ bool is_true(const std::vector<std::string>& likely, const Answer& answer) {
   });
 }
 
-bool may_differ_from_goal(const Answer& answer, const std::string& outcome) {
-  const bool expected = answer.right ? outcome == outcomes::passed : outcome != outcomes::passed;
-  return expected || !answer.why.empty();
-}
-
-using Counts = std::map<std::string, int>;
-
-struct Totals {
-  Counts wrong;
-  Counts right;
-  int unexplained = 0;  ///< right ones that are rejected without a reason
-
-  int count(const char* outcome) const {
-    const auto found = wrong.find(outcome);
-    return found == wrong.end() ? 0 : found->second;
-  }
-  int rejected() const {
-    return count(outcomes::named) + count(outcomes::described) + count(outcomes::numbers) + count(outcomes::misled);
-  }
-  double share(int of_them) const { return rejected() == 0 ? 0 : 100.0 * of_them / rejected(); }
-};
-
-Totals totals_of(const std::vector<Lesson>& lessons) {
-  Totals totals;
+/// How many answers have which outcome. Of the right ones only those count that are rejected.
+std::map<std::string, int> count_outcomes(const std::vector<Lesson>& lessons) {
+  std::map<std::string, int> counts;
   for (const auto& lesson : lessons) {
     for (const auto& answer : lesson.answers()) {
-      ++(answer.right ? totals.right : totals.wrong)[answer.outcome];
-      if (answer.right && answer.outcome != outcomes::passed && answer.why.empty()) ++totals.unexplained;
+      if (!answer.right || answer.outcome == outcomes::rejected) ++counts[answer.outcome];
     }
   }
-  return totals;
-}
-
-std::string text_of(const Answer& answer, const std::string& outcome) {
-  return "the " + std::string(answer.right ? "right" : "wrong") + " answer " + answer.id + " (" + answer.what +
-         ") is now " + outcome;
+  return counts;
 }
 
 }  // namespace
@@ -106,52 +77,54 @@ Problems judge_answer(const Lesson& lesson, const Answer& answer, const judge::R
   const std::string outcome = outcome_of(answer, report);
   const bool fewer_clues = has_other_numbers(recordings, report) && rank(outcome) <= rank(outcomes::numbers);
   const bool worse = rank(outcome) > rank(answer.outcome) && !fewer_clues;
-  if (!worse && may_differ_from_goal(answer, outcome)) return {};
+  const bool as_it_should_be = answer.right == (outcome == outcomes::passed);
+  if (!worse && (as_it_should_be || !answer.why.empty())) return {};
   const judge::CheckResult* first = report.first_failing();
-  return {text_of(answer, outcome) + (worse ? ", and was " + answer.outcome : ", without a \"why\"") +
+  return {std::string("the ") + (answer.right ? "right" : "wrong") + " answer " + answer.id + " (" + answer.what +
+          ") is now " + outcome + (worse ? ", and was " + answer.outcome : ", without a \"why\"") +
           (first == nullptr ? "" : "\n" + judge::describe(*first, lesson))};
 }
 
 std::string summary_of_answers(const std::vector<Lesson>& lessons) {
   std::ostringstream out;
-  const auto row = [&](const std::string& title, const Totals& totals) {
+  const auto row = [&](const std::string& title, const auto& cell) {
     out << std::left << std::setw(30) << title << std::right;
-    for (const char* outcome : from_best_to_worst) {
-      if (outcome != outcomes::rejected) out << std::setw(11) << totals.count(outcome);
-    }
-    const auto rejected = totals.right.find(outcomes::rejected);
-    out << std::setw(11) << (rejected == totals.right.end() ? 0 : rejected->second) << "\n";
+    for (const auto& outcome : from_best_to_worst) out << std::setw(11) << cell(outcome);
+    out << "\n";
   };
-  out << std::setw(30) << " ";
-  for (const char* outcome : from_best_to_worst) out << std::setw(11) << outcome;
-  out << "\n";
-  for (const auto& lesson : lessons) row(lesson.title(), totals_of({lesson}));
-  row("all", totals_of(lessons));
+  const auto row_of_counts = [&](const std::string& title, const std::vector<Lesson>& of) {
+    auto counts = count_outcomes(of);
+    row(title, [&](const std::string& outcome) { return counts[outcome]; });
+  };
+  row("", [](const std::string& outcome) { return outcome; });
+  for (const auto& lesson : lessons) row_of_counts(lesson.title(), {lesson});
+  row_of_counts("all", lessons);
   return out.str();
 }
 
 Problems judge_outcomes(const std::vector<Lesson>& lessons) {
-  constexpr double least_named = 45;
-  constexpr double least_named_or_described = 88;
-  constexpr double most_misled = 1;
-  const Totals totals = totals_of(lessons);
-  if (totals.rejected() == 0) return {};
-  const int named = totals.count(outcomes::named);
+  auto counts = count_outcomes(lessons);
+  const int named = counts[outcomes::named];
+  const int described = counts[outcomes::described];
+  const int misled = counts[outcomes::misled];
+  const int rejected = named + described + counts[outcomes::numbers] + misled;
   Problems problems;
-  const auto miss = [&](double share, const std::string& what) {
-    std::ostringstream sentence;
-    sentence << std::fixed << std::setprecision(1) << share << " % of the wrong answers in tests/*/answers.json "
-             << what;
-    problems.push_back(sentence.str());
+  const auto require = [&](bool reached, int number, const std::string& goal) {
+    if (reached) return;
+    problems.push_back(with_decimals(100.0 * number / rejected, 1) +
+                       " % of the wrong answers in tests/*/answers.json are " + goal);
   };
-  if (totals.share(named) < least_named) miss(totals.share(named), "are named; at least 45 % should be");
-  if (const double share = totals.share(named + totals.count(outcomes::described)); share < least_named_or_described) {
-    miss(share, "are named or described; at least 88 % should be");
-  }
-  if (const double share = totals.share(totals.count(outcomes::misled)); share > most_misled) {
-    miss(share, "are given the name of another mistake; at most 1 % may be");
-  }
-  if (totals.unexplained > 0) problems.push_back("right answers are rejected, without a \"why\" in their answers.json");
+  require(100 * named >= 45 * rejected, named, "named; at least 45 % should be");
+  require(100 * (named + described) >= 88 * rejected, named + described, "named or described; at least 88 % should be");
+  require(100 * misled <= rejected, misled, "given the name of another mistake; at most 1 % may be");
+  const auto is_unexplained = [](const Answer& answer) {
+    return answer.right && answer.outcome != outcomes::passed && answer.why.empty();
+  };
+  const bool unexplained = std::any_of(lessons.begin(), lessons.end(), [&](const Lesson& lesson) {
+    const auto answers = lesson.answers();
+    return std::any_of(answers.begin(), answers.end(), is_unexplained);
+  });
+  if (unexplained) problems.push_back("right answers are rejected, without a \"why\" in their answers.json");
   return problems;
 }
 

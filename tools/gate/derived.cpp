@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <tuple>
-#include <utility>
 
 #include "lesson/lesson.hpp"
 #include "lesson/text.hpp"
@@ -17,6 +18,12 @@ using lesson::Lesson;
 using lesson::read_file;
 
 namespace {
+
+/// A file that is derived, or has a part that is.
+struct Derived {
+  fs::path file;     ///< below the course's folder
+  std::string text;  ///< all of the file, as it should be
+};
 
 /// A file of the course with the part between its markers replaced.
 Derived with_part(const fs::path& root, const fs::path& file, const std::string& name, const std::string& part) {
@@ -33,61 +40,49 @@ Derived with_part(const fs::path& root, const fs::path& file, const std::string&
   return {file, text.replace(inner, to - inner, "\n" + part + "\n")};
 }
 
+std::runtime_error lacks_note(const Lesson& lesson, const std::string& example) {
+  return std::runtime_error("lessons/" + lesson.name + "/README.md needs a line like <!-- " + example + " -->");
+}
+
 /// What a chapter says in a line `<!-- name: ... -->`, which readers do not see.
 std::string note_of(const Lesson& lesson, const std::string& name, const std::string& example) {
   const std::string beginning = "<!-- " + name + ": ";
-  const std::string end = " -->";
   for (const auto& line : lines_of(read_file(lesson.chapter_file()))) {
-    if (line.rfind(beginning, 0) != 0 || line.size() < beginning.size() + end.size()) continue;
-    return line.substr(beginning.size(), line.size() - beginning.size() - end.size());
+    const auto end = line.find(" -->", beginning.size());
+    if (begins_with(line, beginning) && end != std::string::npos) {
+      return line.substr(beginning.size(), end - beginning.size());
+    }
   }
-  throw std::runtime_error("lessons/" + lesson.name + "/README.md needs a line like " + beginning + example + end);
-}
-
-/// The minutes that studying a lesson takes.
-int minutes_of(const Lesson& lesson) {
-  const int minutes = lesson.study().minutes;
-  if (minutes > 0) return minutes;
-  throw std::runtime_error("lessons/" + lesson.name +
-                           "/README.md needs a line like <!-- study: 75 minutes | often asked | after 00, 01 -->");
-}
-
-std::string joined(const std::vector<std::string>& lines, const std::string& separator) {
-  std::string text;
-  for (const auto& line : lines) text += (text.empty() ? "" : separator) + line;
-  return text;
+  throw lacks_note(lesson, name + ": " + example);
 }
 
 // ------------------------------------------------------------------------------------- what is derived, one by one
 
 Derived presets(const std::vector<Lesson>& lessons) {
-  std::vector<std::string> builds;
-  std::vector<std::string> tests;
-  std::vector<std::string> workflows;
-  for (const auto& lesson : lessons) {
-    const std::string n = lesson.number();
-    const std::string name = R"(    {"name": "lesson-)" + n + R"(", )";
-    builds.push_back(name + R"("configurePreset": "dev", "targets": ["lesson_)" + n + R"("]})");
-    tests.push_back(name + R"("inherits": "dev", "displayName": ")" + lesson.title() +
-                    R"(", "filter": {"include": {"name": "^lesson\\.)" + n + R"(_"}}})");
-    workflows.push_back(name + R"("steps": [{"type": "configure", "name": "dev"}, {"type": "build", "name": "lesson-)" +
-                        n + R"("}, {"type": "test", "name": "lesson-)" + n + R"("}]})");
-  }
-  const auto list = [](const std::string& kind, const std::vector<std::string>& presets_of_kind) {
-    return "  \"" + kind + "\": [\n" + joined(presets_of_kind, ",\n") + "\n  ]";
+  const auto list = [&](const std::string& kind, const std::string& preset) {
+    std::vector<std::string> all;
+    for (const auto& lesson : lessons) {
+      const std::string with_number = replaced("    {\"name\": \"lesson-NN\", " + preset, "NN", lesson.number());
+      all.push_back(replaced(with_number, "TITLE", lesson.title()));
+    }
+    return "  \"" + kind + "\": [\n" + joined(all, ",\n") + "\n  ]";
   };
+  const std::vector<std::string> lists = {
+      list("buildPresets", R"("configurePreset": "dev", "targets": ["lesson_NN"]})"),
+      list("testPresets", R"("inherits": "dev", "displayName": "TITLE", )"
+                          R"("filter": {"include": {"name": "^lesson\\.NN_"}}})"),
+      list("workflowPresets", R"("steps": [{"type": "configure", "name": "dev"}, )"
+                              R"({"type": "build", "name": "lesson-NN"}, {"type": "test", "name": "lesson-NN"}]})")};
   return {"cmake/lesson_presets.json",
-          "{\n  \"version\": 6,\n  \"include\": [\"learner_presets.json\"],\n" +
-              joined({list("buildPresets", builds), list("testPresets", tests), list("workflowPresets", workflows)},
-                     ",\n") +
-              "\n}\n"};
+          "{\n  \"version\": 6,\n  \"include\": [\"learner_presets.json\"],\n" + joined(lists, ",\n") + "\n}\n"};
 }
 
 Derived curriculum(const fs::path& root, const std::vector<Lesson>& lessons) {
   std::string table = "| lesson | you write | the heart of it | minutes |\n|---|---|---|---|\n";
   int all = 0;
   for (const auto& lesson : lessons) {
-    const int minutes = minutes_of(lesson);
+    const int minutes = lesson.study().minutes;
+    if (minutes == 0) throw lacks_note(lesson, "study: 75 minutes | often asked | after 00, 01");
     table += "| [" + lesson.title() + "](lessons/" + lesson.name + "/README.md) | " +
              note_of(lesson, "curriculum", "`what_you_write` | the heart of it") + " | " + std::to_string(minutes) +
              " |\n";
@@ -97,28 +92,20 @@ Derived curriculum(const fs::path& root, const std::vector<Lesson>& lessons) {
                    table + "\nTo read, write and debug: " + hours_text(all) + " in all.\n");
 }
 
-/// The topics of a chapter's questions, in their order.
-std::vector<std::string> topics_of(const Lesson& lesson) {
-  std::vector<std::string> topics;
-  std::istringstream in(note_of(lesson, "topics", "one for each question; in their order"));
-  for (std::string topic; std::getline(in >> std::ws, topic, ';');) topics.push_back(topic);
-  return topics;
-}
-
 /// A question of a chapter, as docs/interview.md lists it.
 struct Entry {
   std::string topic;
   std::string link;    ///< in Markdown
   std::string number;  ///< of its lesson
-  lesson::Asked asked = lesson::Asked::sometimes;
-  std::size_t topic_index = 0;  ///< of its topic on the page
-  std::size_t place = 0;        ///< in its topic
+  lesson::Asked asked;
 };
 
 /// Adds the questions of a chapter, in their order.
 void add_entries(const Lesson& lesson, std::vector<Entry>& entries) {
   const auto asked = lesson.questions();
-  const auto topics = topics_of(lesson);
+  std::vector<std::string> topics;
+  std::istringstream in(note_of(lesson, "topics", "one for each question; in their order"));
+  for (std::string topic; std::getline(in >> std::ws, topic, ';');) topics.push_back(topic);
   if (topics.size() != asked.size()) {
     throw std::runtime_error("lessons/" + lesson.name + "/README.md has " +
                              counted(static_cast<int>(asked.size()), "question") + " in its interview corner, and " +
@@ -135,42 +122,37 @@ void add_entries(const Lesson& lesson, std::vector<Entry>& entries) {
 std::vector<std::string> topics_of(const std::string& page, const std::vector<Entry>& entries) {
   const std::string heading = "## ";
   std::vector<std::string> topics;
+  std::set<std::string> missing;
+  for (const auto& entry : entries) missing.insert(entry.topic);
   const auto add = [&](const std::string& topic) {
-    const bool used = std::any_of(entries.begin(), entries.end(), [&](const auto& one) { return one.topic == topic; });
-    if (used && std::find(topics.begin(), topics.end(), topic) == topics.end()) topics.push_back(topic);
+    if (missing.erase(topic) != 0) topics.push_back(topic);
   };
   for (const auto& line : lines_of(page)) {
-    if (line.rfind(heading, 0) == 0) add(line.substr(heading.size()));
+    if (begins_with(line, heading)) add(line.substr(heading.size()));
   }
   for (const auto& entry : entries) add(entry.topic);
   return topics;
 }
 
-/// A time, and the heading of what it adds.
-struct Sitting {
-  int minutes;
-  std::string name;
-};
+/// Links to questions: those asked often first, and among them the first of each topic before the second of any.
+using Ranked = std::set<std::tuple<lesson::Asked, int, int, std::string>>;  // asked, place in its topic, topic, link
 
-/// Which questions to take with 15, 30, 60 and 120 minutes, as a section of Markdown: those asked often first, and among
-/// them the first of each topic before the second of any. A longer time adds to a shorter one.
-std::string by_minutes(std::vector<Entry> questions) {
-  const auto rank = [](const Entry& question) {
-    return std::tie(question.asked, question.place, question.topic_index);
-  };
-  std::sort(questions.begin(), questions.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+/// Which questions to take with 15, 30, 60 and 120 minutes, as a section of Markdown. A longer time adds to a shorter one.
+std::string by_minutes(const Ranked& questions) {
   std::string section =
       "## By minutes\n\n"
       "An answer takes two to three minutes. Questions asked often come first; among them, one of each topic before a "
       "second of\nany. A longer time adds to a shorter one.\n";
   constexpr double minutes_per_question = 2.5;
-  std::size_t taken = 0;
-  for (const auto& sitting : {Sitting{15, "15 minutes"}, {30, "30 minutes"}, {60, "An hour"}, {120, "Two hours"}}) {
-    const auto enough = std::min(questions.size(), static_cast<std::size_t>(sitting.minutes / minutes_per_question));
+  int taken = 0;
+  auto next = questions.begin();
+  const std::map<int, std::string> sittings = {
+      {15, "15 minutes"}, {30, "30 minutes"}, {60, "An hour"}, {120, "Two hours"}};
+  for (const auto& [minutes, name] : sittings) {
+    const int enough = std::min(static_cast<int>(questions.size()), static_cast<int>(minutes / minutes_per_question));
     if (enough == taken) break;
-    const std::string number = counted(static_cast<int>(enough - taken), "question");
-    section += "\n### " + sitting.name + ": " + (taken == 0 ? number : "add " + number) + "\n\n";
-    for (; taken < enough; ++taken) section += "- " + questions[taken].link + "\n";
+    section += "\n### " + name + ": " + (taken == 0 ? "" : "add ") + counted(enough - taken, "question") + "\n\n";
+    for (; taken < enough; ++taken) section += "- " + std::get<std::string>(*next++) + "\n";
   }
   return section;
 }
@@ -184,20 +166,21 @@ Derived questions(const fs::path& root, const std::vector<Lesson>& lessons) {
   const auto topics = topics_of(read_file(root / page), entries);
   std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.asked < b.asked; });
   std::string sections;
-  for (std::size_t topic = 0; topic < topics.size(); ++topic) {
-    sections += "\n## " + topics[topic] + "\n\n";
-    std::size_t place = 0;
-    for (auto& entry : entries) {
-      if (entry.topic != topics[topic]) continue;
+  Ranked ranked;
+  for (int topic = 0; topic < static_cast<int>(topics.size()); ++topic) {
+    const std::string& heading = topics[static_cast<std::size_t>(topic)];
+    sections += "\n## " + heading + "\n\n";
+    int place = 0;
+    for (const auto& entry : entries) {
+      if (entry.topic != heading) continue;
       sections += "- " + entry.link + " (lesson " + entry.number + ", " + word_of(entry.asked) + " asked)\n";
-      entry.topic_index = topic;
-      entry.place = place++;
+      ranked.emplace(entry.asked, place++, topic, entry.link);
     }
   }
-  return with_part(root, page, "questions", by_minutes(std::move(entries)) + sections);
+  return with_part(root, page, "questions", by_minutes(ranked) + sections);
 }
 
-/// Copies of a new lesson's stubs. Later differences are judge_chapter()'s: a stub may be somebody's answer by then.
+/// Copies of a new lesson's stubs. Later differences are lint_chapter()'s: a stub may be somebody's answer by then.
 void add_stub_copies(const std::vector<Lesson>& lessons, std::vector<Derived>& all) {
   for (const auto& lesson : lessons) {
     if (fs::exists(lesson.stub_folder())) continue;
@@ -207,12 +190,7 @@ void add_stub_copies(const std::vector<Lesson>& lessons, std::vector<Derived>& a
   }
 }
 
-bool is_stale(const fs::path& root, const Derived& derived) {
-  return !fs::exists(root / derived.file) || read_file(root / derived.file) != derived.text;
-}
-
-}  // namespace
-
+/// All that is derived.
 std::vector<Derived> derive(const fs::path& root) {
   const auto lessons = lesson::find_lessons(root);
   std::vector<Derived> all = {presets(lessons), curriculum(root, lessons), questions(root, lessons)};
@@ -220,14 +198,16 @@ std::vector<Derived> derive(const fs::path& root) {
   return all;
 }
 
+bool holds(const fs::path& file, const std::string& text) { return fs::exists(file) && read_file(file) == text; }
+
+}  // namespace
+
 Problems find_stale(const fs::path& root) {
   Problems problems;
   try {
-    for (const auto& derived : derive(root)) {
-      if (is_stale(root, derived)) {
-        problems.push_back(derived.file.string() +
-                           " is not what the lessons say; this writes it: ./learn verify --write");
-      }
+    for (const auto& [file, text] : derive(root)) {
+      if (holds(root / file, text)) continue;
+      problems.push_back(file.string() + " is not what the lessons say; this writes it: ./learn verify --write");
     }
   } catch (const std::runtime_error& error) {
     problems.push_back(error.what());
@@ -237,15 +217,19 @@ Problems find_stale(const fs::path& root) {
 
 std::vector<fs::path> write_derived(const fs::path& root) {
   std::vector<fs::path> written;
-  for (const auto& derived : derive(root)) {
-    if (!is_stale(root, derived)) continue;
-    fs::create_directories((root / derived.file).parent_path());
-    std::ofstream out(root / derived.file);
-    out << derived.text;
-    if (!out.flush()) throw std::runtime_error("cannot write " + (root / derived.file).string());
-    written.push_back(derived.file);
+  for (const auto& [file, text] : derive(root)) {
+    if (write_if_changed(root / file, text)) written.push_back(file);
   }
   return written;
+}
+
+bool write_if_changed(const fs::path& file, const std::string& text) {
+  if (holds(file, text)) return false;
+  fs::create_directories(file.parent_path());
+  std::ofstream out(file);
+  out << text;
+  if (!out.flush()) throw std::runtime_error("cannot write " + file.string());
+  return true;
 }
 
 }  // namespace attn::gate

@@ -1,11 +1,20 @@
 #!/usr/bin/python3
 """Computes every golden value with PyTorch, in float64.
 
-    golden.py              writes golden.json of every lesson
-    golden.py --check      computes them again and compares with the files; exit code 1 when they differ
+    golden.py                     writes golden.json of every lesson
+    golden.py --check [NN ...]    of all lessons, or of these, computes them again, runs the PyTorch that the chapters print,
+                                  and compares both with the files; exit code 1 when they differ
 
 Each lesson has a module tests/NN_name/golden.py with one function, cases(), that returns {name: Case}. A case holds
 inputs, weights and outputs in PyTorch's own order. golden_helpers.py holds what several lessons share.
+
+A chapter has one block of Python under "## The same in PyTorch", and above it a comment that says what is compared, and what
+the block takes from the golden values, if anything:
+
+    <!-- given: X = batch.X; gives: weights = batch.weights; context = batch.output -->
+
+Names on the left are the block's; on the right are a case and an array of golden.json. The block runs in float64. Axes of
+size one do not count.
 
 Needs PyTorch (Debian: python3-torch).
 """
@@ -15,24 +24,25 @@ import difflib
 import importlib.util
 import json
 import pathlib
+import re
 import sys
 
 import torch
 
-TESTS = pathlib.Path(__file__).resolve().parents[2] / "tests"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TESTS = ROOT / "tests"
 DIGITS = 13
 ROUNDING = 1e-12  # relative; absolute below one
+CHAPTERS_ROUNDING = 1e-10
+BLOCK = re.compile(
+    r"<!-- (?:given: (?P<given>[^>]*?); )?gives: (?P<gives>[^>]*?) -->\n+```python\n(?P<code>.*?)```", re.S
+)
 
 
-def lesson_modules():
-    for path in sorted(TESTS.glob("[0-9][0-9]_*/golden.py")):
-        spec = importlib.util.spec_from_file_location("golden_" + path.parent.name, path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        yield path.parent.name, module
-
-
-def compute(name, module):
+def compute(name):
+    spec = importlib.util.spec_from_file_location("golden_" + name, TESTS / name / "golden.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     return {
         "lesson": name,
         "pytorch": torch.__version__.split("+")[0],
@@ -85,24 +95,65 @@ def keep_rounded(new, old):
     return new
 
 
+def written(name):
+    path = TESTS / name / "golden.json"
+    return path.read_text() if path.exists() else "{}"
+
+
+def to_write(name):
+    return to_text(keep_rounded(compute(name), json.loads(written(name))))
+
+
+def other_values(name):
+    """The lines of golden.json that are computed otherwise."""
+    lines = (written(name).split("\n"), to_write(name).split("\n"))
+    return list(difflib.unified_diff(*lines, f"tests/{name}/golden.json", "computed", n=0, lineterm=""))
+
+
+def pairs(text):
+    """[(name, case, array)] of "name = case.array; ..." """
+    form = re.compile(r"\s*(\w+) = (\w+)\.([\w.]+)\s*")
+    return [form.fullmatch(pair).groups() for pair in (text or "").split(";") if pair.strip()]
+
+
+def other_values_in_chapter(name):
+    """What the chapter's PyTorch gives wrong, in words."""
+    cases = json.loads(written(name))["cases"]
+
+    def golden(case, array):
+        found = cases[case]["arrays"][array]
+        return torch.tensor([float(x) for x in found["data"]]).reshape(found["shape"])
+
+    blocks = list(BLOCK.finditer((ROOT / "lessons" / name / "README.md").read_text()))
+    if not blocks:
+        yield "the chapter has no block of Python with a comment that says what it gives"
+    for block in blocks:
+        names = {own: golden(case, array) for own, case, array in pairs(block["given"])}
+        exec(compile(block["code"], f"{name}/README.md", "exec"), names)
+        for own, case, array in pairs(block["gives"]):
+            got, want = torch.as_tensor(names[own]).detach().double().squeeze(), golden(case, array).squeeze()
+            if got.shape != want.shape:
+                yield f"{own} is {tuple(got.shape)}, expected {tuple(want.shape)}, as {case}.{array}"
+            elif not torch.allclose(got, want, rtol=CHAPTERS_ROUNDING, atol=CHAPTERS_ROUNDING, equal_nan=True):
+                yield f"{own} is not {case}.{array}: off by {(got - want).abs().max().item():.3g}"
+
+
 def main():
     parser = argparse.ArgumentParser(description="Golden values from PyTorch")
-    parser.add_argument("--check", action="store_true", help="compare with the files instead of writing them")
-    arguments = parser.parse_args()
-
-    found = 0
-    for name, module in lesson_modules():
-        path = TESTS / name / "golden.json"
-        old = path.read_text() if path.exists() else "{}"
-        new = to_text(keep_rounded(compute(name, module), json.loads(old)))
-        if not arguments.check:
-            path.write_text(new)
-            print(f"wrote {path}")
-            continue
-        changed = list(difflib.unified_diff(old.split("\n"), new.split("\n"), str(path), "computed", n=0, lineterm=""))
-        print("\n".join([f"{name}: {'other values' if changed else 'ok'}"] + changed))
-        found += len(changed)
-    return 1 if found else 0
+    parser.add_argument("--check", nargs="*", metavar="NN", help="compare with files and chapters instead of writing")
+    lessons_to_check = parser.parse_args().check
+    torch.set_default_dtype(torch.float64)
+    problems = 0
+    for path in sorted(TESTS.glob("[0-9][0-9]_*/golden.py")):
+        name = path.parent.name
+        if lessons_to_check is None:
+            path.with_suffix(".json").write_text(to_write(name))
+            print(f"wrote {path.with_suffix('.json')}")
+        elif not lessons_to_check or name[:2] in lessons_to_check:
+            found = other_values(name) + list(other_values_in_chapter(name))
+            print("\n".join([f"{name}: {'other values' if found else 'ok'}"] + found))
+            problems += len(found)
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

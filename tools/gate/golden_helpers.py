@@ -37,20 +37,20 @@ def float32_randn(spread, *shape):
     return (spread * torch.randn(shape, dtype=torch.float32)).double().mul(128).round().div(128)
 
 
-class Linear(nn.Linear):
-    """With weights that are rounded as randn() is."""
+class Rounded(nn.Module):
+    """Rounds the parameters of a layer as randn() does."""
 
     def reset_parameters(self):
         super().reset_parameters()
         rounded(self)
 
 
-class Embedding(nn.Embedding):
-    """With weights that are rounded as randn() is."""
+class Linear(Rounded, nn.Linear):
+    pass
 
-    def reset_parameters(self):
-        super().reset_parameters()
-        rounded(self)
+
+class Embedding(Rounded, nn.Embedding):
+    pass
 
 
 class Case:

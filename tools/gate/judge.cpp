@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "gate/answers.hpp"
+#include "gate/derived.hpp"
 #include "gate/mutants.hpp"
+#include "lesson/text.hpp"
 #include "run/process.hpp"
 #include "verdict/words.hpp"
 
@@ -24,64 +25,48 @@ using nlohmann::json;
 
 namespace {
 
-constexpr const char* recording_command = "write it down again with `./learn verify --write`";
-
-void append(Problems& problems, const Problems& more) { problems.insert(problems.end(), more.begin(), more.end()); }
-
 void count(Judgement& judgement, const char* column, const Problems& problems) {
   Count& count = judgement.counts[column];
   ++count.total;
   count.passed += problems.empty() ? 1 : 0;
-  append(judgement.problems, problems);
+  judgement.problems.insert(judgement.problems.end(), problems.begin(), problems.end());
 }
 
-/// A folder of its own for the files that a program reads and writes.
-class WorkFolder {
- public:
-  explicit WorkFolder(const fs::path& parent) {
-    std::string name = (parent / "attn-gate-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make the folder " + name);
-    path_ = name;
+/// Runs a program of checks, in a folder of its own.
+/// @param edits for run_edits(), as JSON; or nothing
+/// @return what it reports
+/// @throws std::runtime_error with what it printed when it comes to no result
+std::string run_program(const fs::path& program, int seed, const std::string& edits = "") {
+  std::string folder = program.parent_path() / "attn-gate-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("cannot make the folder " + folder);
+  const auto text_in = [](const fs::path& file) { return fs::exists(file) ? read_file(file) : ""; };
+  const fs::path output = folder + "/output.txt";
+  const fs::path report = folder + "/report.json";
+  std::vector<std::string> command = {"env", "ATTN_SEED=" + std::to_string(seed), program};
+  if (edits.empty()) {
+    command.push_back("--report=" + report.string());
+  } else {
+    write_if_changed(folder + "/edits.json", edits);
+    command.insert(command.end(), {"--edits=" + folder + "/edits.json", "--reports=" + report.string()});
   }
-  ~WorkFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-  fs::path operator/(const char* name) const { return path_ / name; }
+  const int exit_code = judge::run(command, folder, output);
+  const std::string reported = text_in(report);
+  const std::string printed = text_in(output);
+  fs::remove_all(folder);
+  if ((exit_code == 0 || exit_code == 1) && !reported.empty()) return reported;
+  throw std::runtime_error(program.string() + " ended with exit code " + std::to_string(exit_code) + ": " + printed);
+}
 
- private:
-  fs::path path_;
-};
-
-/// Runs a program of checks. @throws std::runtime_error with what it printed when it comes to no result
-void run_program(std::vector<std::string> command, const WorkFolder& folder) {
-  const fs::path output = folder / "output.txt";
-  const int exit_code = judge::run(command, folder / "", output);
-  if (exit_code == 0 || exit_code == 1) return;
-  throw std::runtime_error(command.at(2) + " ended with exit code " + std::to_string(exit_code) + ": " +
-                           (fs::exists(output) ? read_file(output) : ""));
+bool has(const std::vector<std::string>& ids, const std::string& id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
 /// Names another mistake, and not this one beside it.
 bool is_taken_for(const Report& report, const std::string& other, const std::string& id) {
   return std::any_of(report.checks.begin(), report.checks.end(), [&](const auto& check) {
     const auto* shown = check.shown();
-    if (shown == nullptr) return false;
-    const auto has = [&](const std::string& one) {
-      return std::find(shown->likely.begin(), shown->likely.end(), one) != shown->likely.end();
-    };
-    return has(other) && !has(id);
+    return shown != nullptr && has(shown->likely, other) && !has(shown->likely, id);
   });
-}
-
-std::string failures_of(const Report& report, const Lesson& lesson) {
-  std::string text;
-  for (const auto& check : report.checks) {
-    if (!check.passed()) text += judge::describe(check, lesson);
-  }
-  return text;
 }
 
 /// Every check of a program passes.
@@ -95,46 +80,18 @@ void judge_solution(const Lesson& lesson, const Report& report, const std::strin
 
 }  // namespace
 
-void to_json(json& out, const Judgement& judgement) {
-  out = {{"problems", judgement.problems}, {"counts", json::object()}};
-  for (const auto& [column, count] : judgement.counts) out["counts"][column] = {count.passed, count.total};
-}
-
-void from_json(const json& in, Judgement& judgement) {
-  judgement.problems = in.at("problems").get<Problems>();
-  for (const auto& [column, count] : in.at("counts").items()) judgement.counts[column] = {count.at(0), count.at(1)};
-}
-
-// ----------------------------------------------------------------------------------------------------- running
-
-Report run_checks(const fs::path& program) {
-  const WorkFolder folder(program.parent_path());
-  const fs::path report = folder / "report.json";
-  run_program({"env", "ATTN_SEED=1", program.string(), "--report=" + report.string()}, folder);
-  return json::parse(read_file(report)).get<Report>();
-}
+Report run_checks(const fs::path& program) { return json::parse(run_program(program, 1)).get<Report>(); }
 
 std::map<std::string, Report> run_edits(const Lesson& lesson, const fs::path& programs, int seed) {
   json edits = json::array();
   for (const auto& [id, regions] : regions_of(lesson)) edits.push_back({{"id", id}, {"regions", regions}});
-  const WorkFolder folder(programs);
-  const fs::path list = folder / "edits.json";
-  const fs::path reports = folder / "reports.json";
-  std::ofstream(list) << edits;
-  const fs::path program = programs / ("mutants_" + lesson.number());
-  run_program({"env", "ATTN_SEED=" + std::to_string(seed), program.string(), "--edits=" + list.string(),
-               "--reports=" + reports.string()},
-              folder);
-  std::map<std::string, Report> all;
-  std::ifstream in(reports);
-  for (std::string line; std::getline(in, line);) {
+  std::map<std::string, Report> reports;
+  for (const auto& line : lines_of(run_program(programs / ("mutants_" + lesson.number()), seed, edits.dump()))) {
     const json one = json::parse(line);
-    all[one.at("id")] = one.at("report").get<Report>();
+    reports[one.at("id")] = one.at("report").get<Report>();
   }
-  return all;
+  return reports;
 }
-
-// ----------------------------------------------------------------------------------------------------- judging
 
 Problems judge_stub(const Lesson& lesson, const Report& report) {
   Problems problems;
@@ -176,20 +133,23 @@ Problems judge_mistake(const Lesson& lesson, const Mistake& mistake, const Repor
 
   Problems problems;
   const auto named = report.named();
-  if (std::find(named.begin(), named.end(), id) == named.end()) {
+  if (!has(named, id)) {
     problems.push_back("the mistake " + id + " is rejected, but no failure names it: if what it gives has changed, " +
-                       recording_command);
+                       "write it down again with `./learn verify --write`");
   }
   // With other numbers fewer comparisons can be looked up: then two mistakes may remain that give the same.
   const bool may_be_one_of_several = has_other_numbers(recordings, report);
   for (const auto& other : named) {
-    const bool true_too = std::find(mistake.also.begin(), mistake.also.end(), other) != mistake.also.end();
-    if (other == id || true_too) continue;
+    if (other == id || has(mistake.also, other)) continue;
     if (!may_be_one_of_several || is_taken_for(report, other, id)) {
       problems.push_back("the mistake " + id + " is taken for " + other);
     }
   }
-  if (!problems.empty()) problems.push_back("what it printed:\n" + failures_of(report, lesson));
+  if (problems.empty()) return {};
+  problems.push_back("what it printed:\n");
+  for (const auto& check : report.checks) {
+    if (!check.passed()) problems.back() += judge::describe(check, lesson);
+  }
   return problems;
 }
 
@@ -212,37 +172,16 @@ Judgement judge_programs(const Lesson& lesson, const fs::path& programs) {
 
 Judgement judge_files(const Lesson& lesson) {
   Judgement judgement;
-  const auto lint = [&](const char* column, const auto& rules) {
-    try {
-      count(judgement, column, rules());
-    } catch (const std::exception& error) {  // a file that is missing, or not JSON
-      count(judgement, column, {error.what()});
-    }
-  };
-  lint(columns::golden, [&] {
-    Problems problems = lint_golden(lesson);
-    append(problems, lint_recordings(lesson));
-    return problems;
-  });
-  lint(columns::chapter, [&] { return lint_chapter(lesson); });
+  count(judgement, columns::golden, lint_values(lesson));
+  count(judgement, columns::chapter, lint_chapter(lesson));
   return judgement;
 }
 
-// ----------------------------------------------------------------------------------------------------- recording
-
-namespace {
-
-/// @return whether the file is another one than before
-bool write(const fs::path& file, const std::string& text) {
-  if (fs::exists(file) && read_file(file) == text) return false;
-  std::ofstream(file) << text;
-  return true;
-}
-
-}  // namespace
-
 std::vector<fs::path> record(const Lesson& lesson, const fs::path& programs) {
   std::vector<fs::path> written;
+  const auto write = [&](const fs::path& file, const std::string& text) {
+    if (write_if_changed(file, text)) written.push_back(file);
+  };
   Recordings recordings;
   {
     const auto reports = run_edits(lesson, programs);
@@ -252,16 +191,16 @@ std::vector<fs::path> record(const Lesson& lesson, const fs::path& programs) {
     }
   }
   recordings.thin_out();
-  if (write(lesson.recordings_file(), recordings.text())) written.push_back(lesson.recordings_file());
+  write(lesson.recordings_file(), recordings.text());
 
-  if (lesson.answers().empty()) return written;
+  const auto answers = lesson.answers();
+  if (answers.empty()) return written;
   const auto reports = run_edits(lesson, programs);  // again: names depend on what was recorded
   auto file = nlohmann::ordered_json::parse(read_file(lesson.answers_file()));
-  const auto answers = lesson.answers();
   for (std::size_t i = 0; i < answers.size(); ++i) {
     file["answers"][i]["outcome"] = outcome_of(answers[i], reports.at(answers[i].id));
   }
-  if (write(lesson.answers_file(), file.dump(2) + "\n")) written.push_back(lesson.answers_file());
+  write(lesson.answers_file(), file.dump(2) + "\n");
   return written;
 }
 

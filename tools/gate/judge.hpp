@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "gate/lint.hpp"
@@ -25,8 +24,6 @@ struct Judgement {
   std::map<std::string, Count> counts;  ///< by column
   Problems problems;
 };
-void to_json(nlohmann::json& json, const Judgement& judgement);
-void from_json(const nlohmann::json& json, Judgement& judgement);
 
 /// The columns of a judgement: the first five are judged by running the lesson's programs, the others by reading its files.
 namespace columns {

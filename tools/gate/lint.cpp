@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 
 #include "gate/answers.hpp"
 #include "gate/derived.hpp"
 #include "lesson/text.hpp"
+#include "lesson/utf8.hpp"
 #include "verdict/naming.hpp"
 
 namespace attn::gate {
@@ -23,17 +22,30 @@ using nlohmann::json;
 
 namespace {
 
+void require(bool holds, const std::string& problem, Problems& problems) {
+  if (!holds) problems.push_back(problem);
+}
+
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-std::vector<std::string> all_matches(const std::string& text, const std::regex& pattern) {
-  std::vector<std::string> found;
-  for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match) {
-    found.push_back((*match)[1]);
-  }
-  return found;
+/// What the group of a pattern matches.
+std::set<std::string> all_matches(const std::string& text, const std::regex& pattern) {
+  return {std::sregex_token_iterator(text.begin(), text.end(), pattern, 1), {}};
+}
+
+template <class Items>
+std::set<std::string> ids_of(const Items& items) {
+  std::set<std::string> ids;
+  for (const auto& item : items) ids.insert(item.id);
+  return ids;
 }
 
 std::string path_below(const fs::path& root, const fs::path& file) { return fs::relative(file, root).string(); }
+
+/// Whether a source has the check "Suite.Check".
+bool has_check(const std::string& source, const std::string& name) {
+  return contains(source, "TEST(" + replaced(name, ".", ", ") + ")");
+}
 
 // --------------------------------------------------------------------------------------------------- markdown
 
@@ -42,7 +54,7 @@ std::string without_code(const std::string& markdown) {
   std::string prose;
   bool in_code = false;
   for (const auto& row : lines_of(markdown)) {
-    if (row.rfind("```", 0) == 0) {
+    if (begins_with(row, "```")) {
       in_code = !in_code;
     } else if (!in_code) {
       prose += row + "\n";
@@ -55,83 +67,73 @@ std::string without_code(const std::string& markdown) {
 std::string anchor_of(const std::string& heading) {
   std::string anchor;
   for (const char c : heading) {
-    const auto byte = static_cast<unsigned char>(c);
     if (c == ' ') anchor += '-';
-    if (std::isalnum(byte) || c == '-' || c == '_' || byte >= 0x80) anchor += static_cast<char>(std::tolower(byte));
+    if (is_word(c) || c == '-' || static_cast<unsigned char>(c) >= 0x80) {
+      anchor += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
   }
   return anchor;
 }
 
 bool has_anchor(const fs::path& file, const std::string& anchor) {
   const std::string prose = without_code(read_file(file));
-  if (contains(prose, "<a id=\"" + anchor + "\"></a>")) return true;
-  for (const auto& heading : all_matches(prose, std::regex("(?:^|\n)#+ +([^\n]+)"))) {
-    if (anchor_of(heading) == anchor) return true;
-  }
-  return false;
+  const auto headings = all_matches(prose, std::regex("(?:^|\n)#+ +([^\n]+)"));
+  return contains(prose, "<a id=\"" + anchor + "\"></a>") ||
+         std::any_of(headings.begin(), headings.end(), [&](const auto& one) { return anchor_of(one) == anchor; });
 }
 
 /// Relative links that lead nowhere.
-Problems dead_links(const fs::path& root, const fs::path& file) {
-  Problems problems;
+void lint_links(const fs::path& root, const fs::path& file, Problems& problems) {
+  const std::string page = path_below(root, file);
   for (const auto& link : all_matches(without_code(read_file(file)), std::regex(R"(\]\(([^)\s]+)\))"))) {
-    if (contains(link, "://") || link.rfind("mailto:", 0) == 0) continue;
-    const fs::path folder = fs::path(path_below(root, file)).parent_path();
-    if ((folder / link).lexically_normal().string().rfind("../../", 0) == 0)
-      continue;  // another page of ours on GitHub
+    if (contains(link, "://") || begins_with(link, "mailto:")) continue;
+    const bool on_github = begins_with((fs::path(page).parent_path() / link).lexically_normal().string(), "../../");
+    if (on_github) continue;  // another page of ours there
     const auto hash = link.find('#');
-    const std::string path = link.substr(0, hash);
-    const fs::path target = path.empty() ? file : file.parent_path() / path;
+    const fs::path target = hash == 0 ? file : file.parent_path() / link.substr(0, hash);
     if (!fs::exists(target)) {
-      problems.push_back(path_below(root, file) + ": the link " + link + " leads nowhere");
-    } else if (hash != std::string::npos && fs::is_regular_file(target) && !has_anchor(target, link.substr(hash + 1))) {
-      problems.push_back(path_below(root, file) + ": the link " + link + " names a heading that is not there");
+      problems.push_back(page + ": the link " + link + " leads nowhere");
+    } else if (hash != std::string::npos && fs::is_regular_file(target)) {
+      require(has_anchor(target, link.substr(hash + 1)),
+              page + ": the link " + link + " names a heading that is not there", problems);
     }
   }
-  return problems;
 }
-
-void append(Problems& problems, const Problems& more) { problems.insert(problems.end(), more.begin(), more.end()); }
 
 // ------------------------------------------------------------------------------------------- parts of a lesson
 
-void lint_sections(const Lesson& lesson, const std::string& chapter, Problems& problems) {
-  for (const char* section :
+void lint_sections(const Lesson& lesson, Problems& problems) {
+  const std::string chapter = read_file(lesson.chapter_file());
+  for (const std::string section :
        {"Why", "What you will be able to do", "The formula", "Shapes", "Worked by hand", "Predict first", "Tasks",
         "The same in PyTorch", "Check yourself", "Interview corner", "Next", "Sources"}) {
-    if (!contains(chapter, "\n## " + std::string(section) + "\n")) {
-      problems.push_back("the chapter has no section \"## " + std::string(section) + "\"");
-    }
+    require(contains(chapter, "\n## " + section + "\n"), "the chapter has no section \"## " + section + "\"", problems);
   }
-  if (!std::regex_search(chapter, std::regex(R"(\n!\[[^\]]{20,}\]\(figures/\w+\.svg\)\n)"))) {
-    problems.push_back(
-        "the chapter has no picture: expected a line like ![what one sees, in a sentence](figures/name.svg)");
-  }
-  if (!contains(chapter, "./learn check " + lesson.number())) {
-    problems.push_back("the chapter does not tell the command ./learn check " + lesson.number());
-  }
+  require(std::regex_search(chapter, std::regex(R"(\n!\[[^\]]{20,}\]\(figures/\w+\.svg\)\n)")),
+          "the chapter has no picture: expected a line like ![what one sees, in a sentence](figures/name.svg)",
+          problems);
+  const std::string command = "./learn check " + lesson.number();
+  require(contains(chapter, command), "the chapter does not tell the command " + command, problems);
   for (const auto& file : lesson.stub_files()) {
-    if (!contains(chapter, fs::path(file).filename().string())) {
-      problems.push_back("the chapter does not name the file " + file);
-    }
+    require(contains(chapter, fs::path(file).filename()), "the chapter does not name the file " + file, problems);
   }
 }
 
-void lint_hints(const Lesson& lesson, const std::string& chapter, Problems& problems) {
+void lint_hints(const Lesson& lesson, Problems& problems) {
+  const std::string chapter = read_file(lesson.chapter_file());
   const auto tasks = lesson.tasks();
-  if (tasks.empty())
-    problems.push_back("hints.md has no task: expected headings like \"## " + lesson.number() + ".1 ...\"");
+  require(!tasks.empty(), "hints.md has no task: expected headings like \"## " + lesson.number() + ".1 ...\"",
+          problems);
   for (const auto& task : tasks) {
-    if (task.levels.size() != 3) {
-      problems.push_back("hints.md has " + std::to_string(task.levels.size()) + " levels for " + task.id +
-                         ", expected 3 (a question, the idea, almost the line)");
-    }
+    require(task.levels.size() == 3,
+            "hints.md has " + std::to_string(task.levels.size()) + " levels for " + task.id +
+                ", expected 3 (a question, the idea, almost the line)",
+            problems);
     for (std::size_t level = 0; level < task.levels.size(); ++level) {
-      if (task.levels[level].empty()) {
-        problems.push_back("hints.md: level " + std::to_string(level + 1) + " of " + task.id + " is empty");
-      }
+      require(!task.levels[level].empty(),
+              "hints.md: level " + std::to_string(level + 1) + " of " + task.id + " is empty", problems);
     }
-    if (!contains(chapter, task.id)) problems.push_back("the chapter does not name the task " + task.id);
+    require(contains(chapter, task.id), "the chapter does not name the task " + task.id, problems);
   }
 }
 
@@ -141,50 +143,42 @@ void lint_solution(const Lesson& lesson, Problems& problems) {
     if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") continue;
     const std::string name = path_below(lesson.root, entry.path());
     const auto lines = lines_of(read_file(entry.path()));
-    if (lines.size() > 120) {
-      problems.push_back(name + " has " + std::to_string(lines.size()) + " lines, expected at most 120");
-    }
+    require(lines.size() <= 120, name + " has " + std::to_string(lines.size()) + " lines, expected at most 120",
+            problems);
     std::size_t begin = 0;
     for (std::size_t i = 0; i < lines.size(); ++i) {
       if (i > 0 && lines[i - 1].empty()) begin = i;
-      if (lines[i] == "}" && i + 1 - begin > 40) {
-        problems.push_back(name + " has a function of more than 40 lines that ends in line " + std::to_string(i + 1));
-      }
+      require(lines[i] != "}" || i + 1 - begin <= 40,
+              name + " has a function of more than 40 lines that ends in line " + std::to_string(i + 1), problems);
     }
-    const fs::path stub = lesson.folder() / entry.path().filename();
-    if (!fs::exists(stub)) problems.push_back(name + " has no stub of the same name");
+    require(fs::exists(lesson.folder() / entry.path().filename()), name + " has no stub of the same name", problems);
   }
 }
 
-void lint_tests(const Lesson& lesson, Problems& problems) {
+void lint_checks(const Lesson& lesson, Problems& problems) {
   const std::string source = read_file(lesson.checks_file());
-  if (contains(source, "DISABLED_") || contains(source, "GTEST_SKIP")) {
-    problems.push_back("a check is disabled or skipped");
-  }
-  if (!contains(source, "ATTN_SPEED(")) {
-    problems.push_back("no ATTN_SPEED(...) in " + path_below(lesson.root, lesson.checks_file()) +
-                       ": which code is timed, beside the reference's?");
-  }
-  for (const auto& name : all_matches(source, std::regex(R"(TEST(?:_F)?\(\w+, *(\w+)\))"))) {
-    if (std::regex_match(name, std::regex("Test[0-9]*|[a-z_0-9]*"))) {
-      problems.push_back("the check " + name + " should be named by a sentence in CamelCase");
-    }
+  require(!contains(source, "DISABLED_") && !contains(source, "GTEST_SKIP"), "a check is disabled or skipped",
+          problems);
+  require(contains(source, "ATTN_SPEED("),
+          "no ATTN_SPEED(...) in " + path_below(lesson.root, lesson.checks_file()) +
+              ": which code is timed, beside the reference's?",
+          problems);
+  for (const auto& name : all_matches(source, std::regex(R"(TEST(?:_F)?\(\w+, *(Test[0-9]*|[a-z_0-9]*)\))"))) {
+    problems.push_back("the check " + name + " should be named by a sentence in CamelCase");
   }
 }
 
 void lint_catalogue(const Lesson& lesson, Problems& problems) {
   const auto mistakes = lesson.mistakes();
-  if (mistakes.size() < 5) {
-    problems.push_back("the catalogue has " + std::to_string(mistakes.size()) + " mistakes, expected at least 5");
-  }
+  require(mistakes.size() >= 5,
+          "the catalogue has " + std::to_string(mistakes.size()) + " mistakes, expected at least 5", problems);
   std::set<std::string> ids;
   std::set<std::string> sentences;
   for (const auto& mistake : mistakes) {
-    if (!ids.insert(mistake.id).second) problems.push_back("two mistakes have the id " + mistake.id);
-    if (!sentences.insert(mistake.says).second) problems.push_back("two mistakes say \"" + mistake.says + "\"");
-    if (!mistake.named && mistake.why.empty()) {
-      problems.push_back("the mistake " + mistake.id + " need not be named, but no \"why\" says the reason");
-    }
+    require(ids.insert(mistake.id).second, "two mistakes have the id " + mistake.id, problems);
+    require(sentences.insert(mistake.says).second, "two mistakes say \"" + mistake.says + "\"", problems);
+    require(mistake.named || !mistake.why.empty(),
+            "the mistake " + mistake.id + " need not be named, but no \"why\" says the reason", problems);
   }
 }
 
@@ -195,73 +189,58 @@ void lint_stub_copies(const Lesson& lesson, Problems& problems) {
   for (const auto& entry : fs::directory_iterator(lesson.stub_folder(), none)) names.insert(entry.path().filename());
   for (const auto& file : lesson.stub_files()) names.insert(fs::path(file).filename());
   for (const auto& name : names) {
-    const fs::path stub = lesson.folder() / name;
-    const fs::path copy = lesson.stub_folder() / name;
-    const std::string file = path_below(lesson.root, stub);
-    const std::string kept = path_below(lesson.root, copy);
+    const std::string file = path_below(lesson.root, lesson.folder() / name);
+    const std::string copy = path_below(lesson.root, lesson.stub_folder() / name);
+    const std::string take_copy = "`cp " + file + " " + copy + "`";
     const std::string reset = "`./learn reset " + lesson.number() + "`";
-    if (!fs::exists(copy)) {
-      problems.push_back(kept + " is missing: an author of " + file + " runs `cp " + file + " " + kept +
-                         "`; a file that a learner added does no harm");
-    } else if (!fs::exists(stub)) {
-      problems.push_back(kept + " is too much, as there is no " + file + ": an author who removed the stub runs `rm " +
-                         kept + "`; a learner gets it back with " + reset);
-    } else if (read_file(copy) != read_file(stub)) {
-      problems.push_back(file + " differs from " + kept + ": an author who changed the stub runs `cp " + file + " " +
-                         kept + "`; if this is your own answer, all is well: verify judges the course with its stubs " +
-                         "in place, and " + reset + " puts the stub back after keeping a copy");
+    if (!fs::exists(lesson.root / copy)) {
+      problems.push_back(copy + " is missing: an author of " + file + " runs " + take_copy +
+                         "; a file that a learner added does no harm");
+    } else if (!fs::exists(lesson.root / file)) {
+      problems.push_back(copy + " is too much, as there is no " + file + ": an author who removed the stub runs `rm " +
+                         copy + "`; a learner gets it back with " + reset);
+    } else if (read_file(lesson.root / copy) != read_file(lesson.root / file)) {
+      problems.push_back(file + " differs from " + copy + ": an author who changed the stub runs " + take_copy +
+                         "; if this is your own answer, all is well: verify judges the course with its stubs in " +
+                         "place, and " + reset + " puts the stub back after keeping a copy");
     }
   }
 }
 
-void lint_brief(const Lesson& lesson, const lesson::InterviewBrief& brief, Problems& problems) {
-  if (brief.minutes < 5 || brief.minutes > 40) {
-    problems.push_back("interview.md gives " + std::to_string(brief.minutes) + " minutes, expected 5 to 40");
-  }
+void lint_brief(const Lesson& lesson, Problems& problems) {
+  const auto brief = lesson.interview();
+  require(brief.minutes >= 5 && brief.minutes <= 40,
+          "interview.md gives " + std::to_string(brief.minutes) + " minutes, expected 5 to 40", problems);
   std::size_t length = 0;
   for (const auto& row : lines_of(brief.text)) {
     if (!row.empty()) ++length;
-    if (columns_of(row) > 100) problems.push_back("interview.md has a line of more than 100 characters: " + row);
+    require(columns_of(row) <= 100, "interview.md has a line of more than 100 characters: " + row, problems);
   }
-  if (length < 6 || length > 25) {
-    problems.push_back("interview.md has " + std::to_string(length) + " lines of text, expected 6 to 25");
-  }
+  require(length >= 6 && length <= 25,
+          "interview.md has " + std::to_string(length) + " lines of text, expected 6 to 25", problems);
   for (const auto& file : lesson.stub_files()) {
-    const std::string name = fs::path(file).filename().string();
-    if (!contains(brief.text, name)) problems.push_back("interview.md does not name the file " + name);
+    const std::string name = fs::path(file).filename();
+    require(contains(brief.text, name), "interview.md does not name the file " + name, problems);
   }
 }
 
 /// interview.md says of each question how often it is asked, and what is expected, and of no other.
-void lint_remarks(const Lesson& lesson, const std::vector<lesson::Question>& questions, Problems& problems) {
+void lint_questions(const Lesson& lesson, Problems& problems) {
+  const auto questions = lesson.questions();
+  require(questions.size() >= 3,
+          "the interview corner has " + std::to_string(questions.size()) + " questions, expected at least 3", problems);
   auto remarks = lesson.remarks();
   for (const auto& question : questions) {
-    if (question.senior.empty()) {
-      problems.push_back("interview.md says nothing of the question \"" + question.text +
-                         "\": below \"## What a senior interviewer expects\" write \"### \", the question, and a " +
-                         "paragraph like \"Often asked. ...\", or Sometimes, or Rarely");
-    }
+    require(!question.answer.empty(), "no answer to the question \"" + question.text + "\"", problems);
+    require(!question.senior.empty(),
+            "interview.md says nothing of the question \"" + question.text +
+                "\": below \"## What a senior interviewer expects\" write \"### \", the question, and a paragraph " +
+                "like \"Often asked. ...\", or Sometimes, or Rarely",
+            problems);
     remarks.erase(question.text);
   }
   for (const auto& [text, remark] : remarks) {
     problems.push_back("interview.md has \"### " + text + "\", which the interview corner does not ask");
-  }
-}
-
-void lint_interview(const Lesson& lesson, Problems& problems) {
-  try {
-    lint_brief(lesson, lesson.interview(), problems);
-    const auto questions = lesson.questions();
-    if (questions.size() < 3) {
-      problems.push_back("the interview corner has " + std::to_string(questions.size()) +
-                         " questions, expected at least 3");
-    }
-    for (const auto& question : questions) {
-      if (question.answer.empty()) problems.push_back("no answer to the question \"" + question.text + "\"");
-    }
-    lint_remarks(lesson, questions, problems);
-  } catch (const std::runtime_error& error) {
-    problems.push_back(error.what());
   }
 }
 
@@ -272,11 +251,9 @@ void lint_spelling(const Lesson& lesson, Problems& problems) {
   for (const auto& mistake : lesson.mistakes()) shown += mistake.says;
   for (const auto& goal : lesson.goals()) shown += goal;
   std::set<std::string> unknown;
-  for (std::size_t at = 0, end = 0; at < shown.size(); at = end) {
-    end = at + 1;
-    while (end < shown.size() && (static_cast<unsigned char>(shown[end]) >> 6) == 2) ++end;
-    const std::string symbol = shown.substr(at, end - at);
-    if (symbol != "?" && columns_of(symbol) == 1 && in_ascii(symbol) == "?") unknown.insert(symbol);
+  for (const auto& character : utf8::characters(shown)) {
+    const std::string symbol(character.bytes);
+    if (symbol != "?" && character.columns == 1 && in_ascii(symbol) == "?") unknown.insert(symbol);
   }
   for (const auto& symbol : unknown) {
     problems.push_back("in_ascii() in tools/lesson/text.cpp has no spelling for " + symbol);
@@ -286,11 +263,10 @@ void lint_spelling(const Lesson& lesson, Problems& problems) {
 void lint_array(const std::string& name, const json& array, Problems& problems) {
   std::size_t size = 1;
   for (const auto& length : array.at("shape")) size *= length.get<std::size_t>();
-  if (size != array.at("data").size()) {
-    problems.push_back(name + " has " + std::to_string(array.at("data").size()) + " numbers, its shape wants " +
-                       std::to_string(size));
-  }
-  if (array.at("axes").size() != array.at("shape").size()) problems.push_back(name + " has not one letter an axis");
+  const std::size_t numbers = array.at("data").size();
+  require(size == numbers,
+          name + " has " + std::to_string(numbers) + " numbers, its shape wants " + std::to_string(size), problems);
+  require(array.at("axes").size() == array.at("shape").size(), name + " has not one letter an axis", problems);
 }
 
 /// The TODOs of the stubs are the tasks of hints.md, and each calls todo().
@@ -298,129 +274,113 @@ void lint_todos(const Lesson& lesson, Problems& problems) {
   std::string stubs;
   for (const auto& file : lesson.stub_files()) stubs += read_file(lesson.root / file);
   // Where the learner starts from a blank class, the checks' adapter says what is not written: the first task.
-  const fs::path adapter = lesson.adapter_file();
-  const bool blank_class = fs::exists(adapter);
-  if (blank_class) stubs += read_file(adapter);
-  std::set<std::string> tasks;
-  for (const auto& task : lesson.tasks()) tasks.insert(task.id);
-  std::set<std::string> todos;
-  for (const auto& id : all_matches(stubs, std::regex(R"(// TODO\(([0-9.]+)\):)"))) todos.insert(id);
+  const bool blank_class = fs::exists(lesson.adapter_file());
+  if (blank_class) stubs += read_file(lesson.adapter_file());
+  const auto tasks = ids_of(lesson.tasks());
+  const auto todos = all_matches(stubs, std::regex(R"(// TODO\(([0-9.]+)\):)"));
   for (const auto& id : tasks) {
-    if (!todos.count(id))
-      problems.push_back("hints.md has the task " + id + ", but no stub says \"// TODO(" + id + "): ...\"");
-    const bool nothing_missing = contains(stubs, "// TODO(" + id + "): find the bug");
+    const std::string todo = "// TODO(" + id + "): ";
+    require(todos.count(id) != 0, "hints.md has the task " + id + ", but no stub says \"" + todo + "...\"", problems);
+    const bool nothing_missing = contains(stubs, todo + "find the bug");
     const bool told_by_the_first = blank_class && id != *tasks.begin();
     const std::string call = blank_class ? "\"" + id + "\"," : "todo(\"" + id + "\")";
-    if (!nothing_missing && !told_by_the_first && !contains(stubs, call)) {
-      problems.push_back("no stub calls todo(\"" + id + "\")");
-    }
+    require(nothing_missing || told_by_the_first || contains(stubs, call), "no stub calls todo(\"" + id + "\")",
+            problems);
   }
   for (const auto& id : todos) {
-    if (!tasks.count(id)) problems.push_back("a stub has TODO(" + id + "), but hints.md has no such task");
+    require(tasks.count(id) != 0, "a stub has TODO(" + id + "), but hints.md has no such task", problems);
   }
 }
 
+/// Made by PyTorch for this lesson, and every array whole.
+void lint_golden(const Lesson& lesson, Problems& problems) {
+  const json golden = lesson::read_json(lesson.golden_file());
+  const std::string file = path_below(lesson.root, lesson.golden_file());
+  require(golden.at("lesson") == lesson.name, file + " is for another lesson", problems);
+  require(golden.at("pytorch") != "", file + " does not say PyTorch's version", problems);
+  require(!golden.at("cases").empty(), file + " has no case", problems);
+  const fs::path generator = lesson.golden_file().replace_extension(".py");
+  require(fs::exists(generator), path_below(lesson.root, generator) + " is not there to make the values again",
+          problems);
+  const std::string checks = read_file(lesson.checks_file());
+  for (const auto& [name, one_case] : golden.at("cases").items()) {
+    require(one_case.contains("seed"), file + ": case " + name + " does not say its seed", problems);
+    require(contains(checks, "\"" + name + "\""), file + ": no check uses the case " + name, problems);
+    for (const auto& [array, value] : one_case.at("arrays").items()) lint_array(name + "/" + array, value, problems);
+  }
+}
+
+/// Recorded for mistakes and checks that are there, and for every mistake that values name.
+void lint_recordings(const Lesson& lesson, Problems& problems) {
+  const std::string file = path_below(lesson.root, lesson.recordings_file());
+  const std::string checks = read_file(lesson.checks_file());
+  const auto recordings = judge::Recordings::read(lesson.recordings_file());
+  const auto mistakes = lesson.mistakes();
+  const auto known = ids_of(mistakes);
+  const auto named_by_checks = all_matches(checks, std::regex(R"re(likely_mistake\("(\w+)"\))re"));
+  const std::string again = ": write it again with `./learn verify --write`";
+  for (const auto& id : recordings.mistakes()) {
+    require(known.count(id) != 0, file + " knows " + id + ", which is no longer there" + again, problems);
+  }
+  for (const auto& [check, places] : recordings.checks()) {
+    require(has_check(checks, check), file + " knows " + check + ", which is no longer there" + again, problems);
+  }
+  for (const auto& mistake : mistakes) {
+    const bool known_by_name = recordings.mistakes().count(mistake.id) + named_by_checks.count(mistake.id) != 0;
+    require(!mistake.named || known_by_name,
+            "the mistake " + mistake.id + " is not in " + file + ", and no check names it" + again, problems);
+  }
+}
+
+void lint_chapter_links(const Lesson& lesson, Problems& problems) {
+  lint_links(lesson.root, lesson.chapter_file(), problems);
+  lint_links(lesson.root, lesson.hints_file(), problems);
+}
+
+/// What these rules find; also that a file is missing, or not as it should be.
+Problems lint_lesson(const Lesson& lesson, const std::vector<void (*)(const Lesson&, Problems&)>& rules) {
+  Problems problems;
+  for (const auto rule : rules) {
+    try {
+      rule(lesson, problems);
+    } catch (const std::exception& error) {
+      const bool known = std::find(problems.begin(), problems.end(), error.what()) != problems.end();
+      require(known, error.what(), problems);
+    }
+  }
+  return problems;
+}
+
 /// The checks that docs/sources.md names are there.
-void lint_sources(const fs::path& root, Problems& problems) {
+void lint_sources(const fs::path& root, const std::vector<Lesson>& lessons, Problems& problems) {
   std::string checks;
-  for (const auto& lesson : lesson::find_lessons(root)) {
+  for (const auto& lesson : lessons) {
     if (fs::exists(lesson.checks_file())) checks += read_file(lesson.checks_file());
   }
-  for (const auto& name :
-       all_matches(read_file(root / "docs" / "sources.md"), std::regex(R"(\b([A-Z]\w+\.[A-Z]\w+))"))) {
-    const auto dot = name.find('.');
-    if (!contains(checks, "TEST(" + name.substr(0, dot) + ", " + name.substr(dot + 1) + ")")) {
-      problems.push_back("docs/sources.md names the check " + name + ", which no lesson has");
-    }
+  const std::string sources = read_file(root / "docs" / "sources.md");
+  for (const auto& name : all_matches(sources, std::regex(R"(\b([A-Z]\w+\.[A-Z]\w+))"))) {
+    require(has_check(checks, name), "docs/sources.md names the check " + name + ", which no lesson has", problems);
   }
 }
 
 }  // namespace
 
-// --------------------------------------------------------------------------------------------------- the gate
-
-Problems lint_golden(const Lesson& lesson) {
-  Problems problems;
-  const json golden = json::parse(read_file(lesson.golden_file()));
-  const std::string file = path_below(lesson.root, lesson.golden_file());
-  if (golden.at("lesson") != lesson.name) problems.push_back(file + " is for another lesson");
-  if (golden.at("pytorch").get<std::string>().empty()) problems.push_back(file + " does not say PyTorch's version");
-  if (golden.at("cases").empty()) problems.push_back(file + " has no case");
-
-  fs::path generator = lesson.golden_file();
-  generator.replace_extension(".py");
-  if (!fs::exists(generator))
-    problems.push_back(path_below(lesson.root, generator) + " is not there to make the values again");
-
-  const std::string checks = read_file(lesson.checks_file());
-  for (const auto& [name, one_case] : golden.at("cases").items()) {
-    if (!one_case.contains("seed")) problems.push_back(file + ": case " + name + " does not say its seed");
-    if (!contains(checks, "\"" + name + "\"")) problems.push_back(file + ": no check uses the case " + name);
-    for (const auto& [array, value] : one_case.at("arrays").items()) lint_array(name + "/" + array, value, problems);
-  }
-  return problems;
-}
-
-Problems lint_recordings(const Lesson& lesson) {
-  Problems problems;
-  const std::string file = path_below(lesson.root, lesson.recordings_file());
-  const auto recordings = judge::Recordings::read(lesson.recordings_file());
-  const auto tasks = lesson.tasks_of_checks();
-  const auto mistakes = lesson.mistakes();
-  std::set<std::string> known;
-  for (const auto& mistake : mistakes) known.insert(mistake.id);
-  const std::string checks = read_file(lesson.checks_file());
-  std::set<std::string> orphans;
-  std::set<std::string> recorded;
-  for (const auto& id : all_matches(checks, std::regex(R"re(likely_mistake\("(\w+)"\))re"))) recorded.insert(id);
-  for (const auto& [check, places] : recordings.checks()) {
-    const auto dot = check.find('.');
-    if (!contains(checks, "TEST(" + check.substr(0, dot) + ", " + check.substr(dot + 1) + ")")) orphans.insert(check);
-    for (const auto& [number, place] : places) {
-      for (const auto& [id, got] : place.got) {
-        recorded.insert(id);
-        if (known.count(id) == 0) orphans.insert(id);
-      }
-    }
-  }
-  for (const auto& orphan : orphans) {
-    problems.push_back(file + " knows " + orphan +
-                       ", which is no longer there: write it again with `./learn verify --write`");
-  }
-  for (const auto& mistake : mistakes) {
-    if (mistake.named && recorded.count(mistake.id) == 0) {
-      problems.push_back("the mistake " + mistake.id + " is not in " + file +
-                         ", and no check names it: write it again with `./learn verify --write`");
-    }
-  }
-  return problems;
-}
+Problems lint_values(const Lesson& lesson) { return lint_lesson(lesson, {lint_golden, lint_recordings}); }
 
 Problems lint_chapter(const Lesson& lesson) {
-  Problems problems;
-  const std::string chapter = read_file(lesson.chapter_file());
-  lint_sections(lesson, chapter, problems);
-  lint_hints(lesson, chapter, problems);
-  lint_stub_copies(lesson, problems);
-  lint_solution(lesson, problems);
-  lint_tests(lesson, problems);
-  lint_todos(lesson, problems);
-  lint_catalogue(lesson, problems);
-  lint_interview(lesson, problems);
-  lint_spelling(lesson, problems);
-  append(problems, dead_links(lesson.root, lesson.chapter_file()));
-  append(problems, dead_links(lesson.root, lesson.hints_file()));
-  return problems;
+  return lint_lesson(lesson, {lint_sections, lint_hints, lint_stub_copies, lint_solution, lint_checks, lint_todos,
+                              lint_catalogue, lint_brief, lint_questions, lint_spelling, lint_chapter_links});
 }
 
 Problems lint_repository(const fs::path& root) {
+  const auto lessons = lesson::find_lessons(root);
   Problems problems = find_stale(root);
-  append(problems, judge_outcomes(lesson::find_lessons(root)));
-  for (const auto& page : {root / "README.md", root / "CONTRIBUTING.md"}) append(problems, dead_links(root, page));
+  for (const auto& problem : judge_outcomes(lessons)) problems.push_back(problem);
+  for (const char* page : {"README.md", "CONTRIBUTING.md"}) lint_links(root, root / page, problems);
   for (const auto& entry : fs::directory_iterator(root / "docs")) {
-    if (entry.path().extension() == ".md") append(problems, dead_links(root, entry.path()));
+    if (entry.path().extension() == ".md") lint_links(root, entry.path(), problems);
   }
-  lint_sources(root, problems);
+  lint_sources(root, lessons, problems);
   return problems;
 }
 

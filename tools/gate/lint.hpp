@@ -12,11 +12,9 @@ namespace attn::gate {
 
 using Problems = std::vector<std::string>;
 
-/// The golden file: made by PyTorch for this lesson, and every array whole.
-Problems lint_golden(const lesson::Lesson& lesson);
-
-/// What the mistakes give: recorded for mistakes and checks that are there, and for every mistake that values name.
-Problems lint_recordings(const lesson::Lesson& lesson);
+/// The golden file: made by PyTorch for this lesson, and every array whole. And what the mistakes give: recorded for mistakes
+/// and checks that are there, and for every mistake that values name.
+Problems lint_values(const lesson::Lesson& lesson);
 
 /// The chapter, the hints and the TODOs of the stubs, the copies of the stubs, the sizes of the solution, the number of
 /// mistakes, the names of the checks, and every link.

@@ -3,9 +3,7 @@
 // Exit codes: 0 every promise holds, 1 one is broken, 2 it could not be judged.
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -21,11 +19,6 @@ namespace fs = std::filesystem;
 namespace gate = attn::gate;
 using attn::lesson::Lesson;
 
-int report(const gate::Problems& problems) {
-  for (const auto& problem : problems) std::cout << "✗ " << problem << "\n";
-  return problems.empty() ? 0 : 1;
-}
-
 /// What the command line says.
 struct Options {
   fs::path root = ATTN_ROOT;
@@ -36,6 +29,11 @@ struct Options {
   bool reads_repository = false;
   bool write = false;
   bool lessons = false;
+
+  std::vector<Lesson> lessons_meant() const {
+    if (lesson.empty()) return attn::lesson::find_lessons(root);
+    return {attn::lesson::find_lesson(root, lesson)};
+  }
 };
 
 int verify(const Options& options) {
@@ -43,20 +41,11 @@ int verify(const Options& options) {
     const auto written = gate::write_derived(options.root);
     for (const auto& file : written) std::cout << "written: " << file.string() << "\n";
     if (written.empty()) std::cout << "all that is derived is fresh\n";
-    std::vector<Lesson> lessons = attn::lesson::find_lessons(options.root);
-    if (!options.lesson.empty()) lessons = {attn::lesson::find_lesson(options.root, options.lesson)};
-    const int recorded = gate::record_mistakes(options.root, lessons);
+    const int recorded = gate::record_mistakes(options.root, options.lessons_meant());
     if (recorded != 0 || options.lesson.empty()) return recorded;
   }
-  if (options.lessons) return gate::verify_lessons(attn::lesson::find_lessons(options.root));
-  if (options.lesson.empty()) return gate::verify(options.root);
-  return gate::verify_lessons({attn::lesson::find_lesson(options.root, options.lesson)});
-}
-
-/// Writes a mutant. An unchanged one keeps its time, so that it is not compiled again.
-void write(const std::string& text, const fs::path& file) {
-  fs::create_directories(file.parent_path());
-  if (!fs::exists(file) || attn::lesson::read_file(file) != text) std::ofstream(file) << text;
+  const bool lessons_alone = options.lessons || !options.lesson.empty();
+  return lessons_alone ? gate::verify_lessons(options.lessons_meant()) : gate::verify(options.root);
 }
 
 /// What CMake and CTest call.
@@ -67,9 +56,8 @@ void add_steps(CLI::App& app, Options& o, int& result) {
   judge->add_option("--programs", o.file, "the build folder")->required();
   judge->callback([&] {
     const Lesson lesson = attn::lesson::find_lesson(o.root, o.lesson);
-    const std::map<std::string, gate::Judgement> judged = {
-        {lesson.name, gate::judge_lesson(lesson, fs::absolute(o.file))}};
-    result = gate::print_judgements({lesson}, judged, std::cout) ? 0 : 1;
+    const auto judgement = gate::judge_lesson(lesson, fs::absolute(o.file));
+    result = gate::print_judgements({lesson}, {{lesson.name, judgement}}, std::cout) ? 0 : 1;
   });
 
   CLI::App* test =
@@ -84,7 +72,15 @@ void add_steps(CLI::App& app, Options& o, int& result) {
   mutate->add_option("lesson", o.lesson)->required();
   mutate->add_option("solution", o.name, "the file's name")->required();
   mutate->add_option("--output", o.file)->required();
-  mutate->callback([&] { write(gate::mutate_all(attn::lesson::find_lesson(o.root, o.lesson), o.name), o.file); });
+  mutate->callback(
+      [&] { gate::write_if_changed(o.file, gate::mutate_all(attn::lesson::find_lesson(o.root, o.lesson), o.name)); });
+
+  app.add_subcommand("repository", "what is derived is fresh, and links lead somewhere")->callback([&] {
+    for (const auto& problem : gate::lint_repository(o.root)) {
+      std::cout << "✗ " << problem << "\n";
+      result = 1;
+    }
+  });
 }
 
 }  // namespace
@@ -103,9 +99,6 @@ int main(int argc, char** argv) {
   all->add_flag("--lessons", options.lessons, "the lessons alone, without the tests of the tools")->excludes(one);
   all->add_flag("--write", options.write, "write what is derived from the lessons; judge only with --lesson");
   all->callback([&] { result = verify(options); });
-  app.add_subcommand("repository", "what is derived is fresh, and links lead somewhere")->callback([&] {
-    result = report(gate::lint_repository(options.root));
-  });
   add_steps(app, options, result);
 
   try {

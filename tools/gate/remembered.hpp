@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -30,16 +30,19 @@ class Inputs {
   std::string digest() const;
 
  private:
-  std::uint64_t sum_;
+  std::size_t sum_ = 0;
 };
 
 /// All that a test of the course may read: the repository's files, but for what is built, remembered or a person's own; and
 /// the programs in the build folder; and the compiler, CMake, Ninja and the environment that they look at.
 std::string digest_of_repository(const std::filesystem::path& root, const std::filesystem::path& build);
 
-/// What was remembered in a file for this digest; nothing when there is no such file, or it is for another digest.
-std::optional<nlohmann::json> recall(const std::filesystem::path& file, const std::string& digest);
+/// What was remembered under a name in the build folder; nothing when that was for another digest, or when all is to be
+/// judged again because ATTN_JUDGE_AGAIN is set.
+std::optional<nlohmann::json> recall(const std::filesystem::path& build, const std::string& name,
+                                     const std::string& digest);
 
-void remember(const std::filesystem::path& file, const std::string& digest, const nlohmann::json& verdict);
+void remember(const std::filesystem::path& build, const std::string& name, const std::string& digest,
+              const nlohmann::json& verdict);
 
 }  // namespace attn::gate

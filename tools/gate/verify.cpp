@@ -1,7 +1,11 @@
 #include "gate/verify.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <iomanip>
@@ -9,12 +13,11 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <regex>
-#include <sstream>
 #include <thread>
 
 #include "gate/answers.hpp"
-#include "gate/progress.hpp"
 #include "gate/remembered.hpp"
+#include "lesson/text.hpp"
 #include "run/process.hpp"
 
 namespace attn::gate {
@@ -22,39 +25,62 @@ namespace attn::gate {
 namespace fs = std::filesystem;
 using lesson::Lesson;
 using lesson::read_file;
-using nlohmann::json;
+
+// What is remembered of a lesson (remembered.hpp).
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Count, passed, total)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Judgement, counts, problems)
 
 namespace {
 
 constexpr const char* preset = "authoring";
 constexpr const char* digest_variable = "ATTN_REPOSITORY_DIGEST";
-constexpr const char* fresh_variable = "ATTN_JUDGE_AGAIN";  ///< set: nothing is recalled
 
 /// Learners' and authors' builds share it.
 fs::path build_folder(const fs::path& root) { return root / "build" / "dev"; }
 
-bool recalls() { return std::getenv(fresh_variable) == nullptr; }
+// ---------------------------------------------------------------------------------------------------- progress
 
-// ---------------------------------------------------------------------------------------------------- building
+/// A line that says what is being done, how much of it is done, and how long the rest will take at this pace. In a terminal
+/// it is written again in place; elsewhere every half minute.
+class Progress {
+ public:
+  explicit Progress(std::string what) : what_(std::move(what)) {
+    if (!in_terminal_) std::cout << what_ << std::endl;
+  }
+  ~Progress() {
+    if (in_terminal_) std::cout << "\r\033[K" << std::flush;
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
 
-/// What Ninja and CTest print as they go on: "[12/340] ..." and " 12/340 Test ...".
-struct Step {
-  int done = 0;
-  int all = 0;
+  void show(int done, int all) {
+    const auto now = Clock::now();
+    if (now - shown_ < (in_terminal_ ? std::chrono::milliseconds(200) : std::chrono::seconds(30))) return;
+    shown_ = now;
+    const std::string text = progress_text(what_, done, all, now - begin_);
+    std::cout << (in_terminal_ ? "\r\033[K" + text : "  " + text + "\n") << std::flush;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::string what_;
+  bool in_terminal_ = isatty(STDOUT_FILENO) != 0;
+  Clock::time_point begin_ = Clock::now();
+  Clock::time_point shown_ = begin_;
 };
 
-Step last_step(const fs::path& log) {
+/// Shows the last of the steps that Ninja and CTest print as they go on: "[12/340] ..." and " 12/340 Test ...".
+void show_last_step(const fs::path& log, Progress& progress) {
   static const std::regex form(R"((?:^|\n)\[? *(\d+)/(\d+)(?:\] | Test ))");
   std::ifstream in(log, std::ios::binary | std::ios::ate);
   const auto size = static_cast<std::streamoff>(in.tellg());
   constexpr std::streamoff enough = 4000;
   in.seekg(std::max<std::streamoff>(0, size - enough));
   const std::string end((std::istreambuf_iterator<char>(in)), {});
-  Step last;
-  for (std::sregex_iterator match(end.begin(), end.end(), form), none; match != none; ++match) {
-    last = {std::stoi((*match)[1]), std::stoi((*match)[2])};
-  }
-  return last;
+  std::smatch last;
+  for (std::sregex_iterator match(end.begin(), end.end(), form), none; match != none; ++match) last = *match;
+  if (!last.empty()) progress.show(std::stoi(last[1]), std::stoi(last[2]));
 }
 
 /// Runs a program into a log, and shows how far it is. @return its exit code
@@ -64,31 +90,31 @@ int run_with_progress(const std::string& what, const std::vector<std::string>& c
   judge::Process process(command, root, log);
   while (!process.ended()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    if (const Step step = last_step(log); step.all > 0) progress.show(step.done, step.all);
+    show_last_step(log, progress);
   }
   return process.exit_code();
 }
 
-enum class Built { all, not_all, not_configured };
+// ---------------------------------------------------------------------------------------------------- building
 
-/// Configures and builds a preset; prints what went wrong.
-Built build(const fs::path& root, const std::vector<std::string>& targets) {
+/// Configures and builds what `verify` judges of these lessons, or everything; prints what went wrong.
+/// @return 0, 1 when not everything could be built, 2 when the course could not be configured
+int build(const fs::path& root, const std::vector<Lesson>& lessons) {
   const fs::path folder = build_folder(root);
   const fs::path log = folder / "verify.log";
   fs::create_directories(folder);
   if (judge::run({"cmake", "--preset", preset}, root, log) != 0) {
     std::cout << read_file(log) << "\nthe course could not be configured\n";
-    return Built::not_configured;
+    return 2;
   }
-  std::vector<std::string> command = {"ninja", "-C", folder.string(), "-k", "0"};
-  command.insert(command.end(), targets.begin(), targets.end());
-  if (run_with_progress("building", command, root, log) == 0) return Built::all;
-  std::istringstream in(read_file(log));
-  for (std::string row; std::getline(in, row);) {
-    if (row.rfind("[", 0) != 0) std::cout << row << "\n";
+  std::vector<std::string> command = {"ninja", "-C", folder, "-k", "0"};
+  for (const auto& lesson : lessons) command.push_back("verify_" + lesson.number());
+  if (run_with_progress("building", command, root, log) == 0) return 0;
+  for (const auto& row : lines_of(read_file(log))) {
+    if (!begins_with(row, "[")) std::cout << row << "\n";
   }
   std::cout << "\nnot everything could be built\n\n";
-  return Built::not_all;
+  return 1;
 }
 
 // ----------------------------------------------------------------------------------------------------- lessons
@@ -137,26 +163,17 @@ bool is_lesson(const Lesson& lesson) {
   return is_one;
 }
 
-std::string cell(const Judgement& judgement, const char* column) {
-  const auto found = judgement.counts.find(column);
-  if (found == judgement.counts.end()) return "none";
-  const auto& [passed, total] = found->second;
-  return (passed == total ? "ok " : "FAILED ") + std::to_string(passed) + "/" + std::to_string(total);
-}
-
 // ------------------------------------------------------------------------------------------- tests of the tools
 
 /// Prints what failed, and CTest's closing lines.
-void print_tests(const std::string& output, std::ostream& out) {
-  static const std::regex passed(R"(.*\d+/\d+ Test +#\d+: .* Passed .*)");
-  std::istringstream in(output);
+void print_tests(const std::string& output) {
+  static const std::regex dull(R"(|.*  Start .*|Test project .*|.*\d+/\d+ Test +#\d+: .* Passed .*)");
   bool closing = false;
-  for (std::string row; std::getline(in, row);) {
+  for (const auto& row : lines_of(output)) {
     closing = closing || row.find("% tests passed") != std::string::npos;
-    const bool dull = row.find("  Start ") != std::string::npos || row.rfind("Test project ", 0) == 0 || row.empty();
-    if (closing || (!dull && !std::regex_match(row, passed))) out << row << "\n";
+    if (closing || !std::regex_match(row, dull)) std::cout << row << "\n";
   }
-  if (!closing) out << "CTest did not come to its end\n";
+  if (!closing) std::cout << "CTest did not come to its end\n";
 }
 
 bool run_tests(const fs::path& root) {
@@ -165,7 +182,7 @@ bool run_tests(const fs::path& root) {
   setenv(digest_variable, digest_of_repository(root, folder).c_str(), 1);
   const bool passed = run_with_progress("testing the tools", {"ctest", "--preset", preset, "-E", "^(lesson|judged)\\."},
                                         root, log) == 0;
-  print_tests(read_file(log), std::cout);
+  print_tests(read_file(log));
   return passed;
 }
 
@@ -177,15 +194,14 @@ int conclude(bool holds) {
 }  // namespace
 
 Judgement judge_lesson(const Lesson& lesson, const fs::path& build) {
-  const fs::path file = build / "remembered" / (lesson.name + ".json");
   const std::string digest = digest_of(lesson, build);
   Judgement judgement;
-  if (const auto kept = recalls() ? recall(file, digest) : std::nullopt) {
+  if (const auto kept = recall(build, lesson.name, digest)) {
     judgement = kept->get<Judgement>();
   } else {
     try {
       judgement = judge_programs(lesson, build);
-      remember(file, digest, judgement);
+      remember(build, lesson.name, digest, judgement);
     } catch (const std::exception& error) {  // killed, say: not a verdict to keep
       judgement.counts[columns::solution] = {0, 1};
       judgement.problems = {error.what()};
@@ -206,58 +222,59 @@ int run_test(const fs::path& root, const fs::path& build, const std::string& nam
     const char* digest = std::getenv(digest_variable);
     inputs.add_text(digest != nullptr ? digest : digest_of_repository(root, build));
   }
-  const fs::path file = build / "remembered" / (name + ".json");
-  if (recalls() && recall(file, inputs.digest())) {
+  if (recall(build, name, inputs.digest())) {
     std::cout << "it passed, and nothing that it depends on has changed since\n";
     return 0;
   }
   const int exit_code = judge::run(command, build);
-  if (exit_code == 0) remember(file, inputs.digest(), "passed");
+  if (exit_code == 0) remember(build, name, inputs.digest(), "passed");
   return exit_code;
 }
 
 bool print_judgements(const std::vector<Lesson>& lessons, const std::map<std::string, Judgement>& judgements,
                       std::ostream& out) {
-  const std::vector<const char*> shown = {columns::solution, columns::stub,   columns::mistakes,
+  const std::vector<std::string> shown = {columns::solution, columns::stub,   columns::mistakes,
                                           columns::answers,  columns::golden, columns::chapter};
-  bool all_ok = true;
   for (const auto& lesson : lessons) {
-    for (const auto& problem : judgements.at(lesson.name).problems)
+    for (const auto& problem : judgements.at(lesson.name).problems) {
       out << "✗ " << lesson.number() << " " << problem << "\n";
+    }
   }
+  bool all_ok = true;
+  Count all;
   out << std::left << std::setw(34) << "lesson";
-  for (const char* column : shown) out << std::setw(14) << column;
+  for (const auto& column : shown) out << std::setw(14) << column;
   out << "\n";
   for (const auto& lesson : lessons) {
-    const auto& judgement = judgements.at(lesson.name);
     out << std::setw(34) << lesson.title();
-    for (const char* column : shown) {
-      out << std::setw(14) << cell(judgement, column);
-      const auto found = judgement.counts.find(column);
-      all_ok = all_ok && found != judgement.counts.end() && found->second.ok();
+    auto counts = judgements.at(lesson.name).counts;
+    for (const auto& column : shown) {
+      const auto [passed, total] = counts[column];
+      const bool ok = passed == total;
+      const std::string cell = (ok ? "ok " : "FAILED ") + std::to_string(passed) + "/" + std::to_string(total);
+      out << std::setw(14) << (total == 0 ? "none" : cell);
+      all_ok = all_ok && ok && total > 0;
+      all.passed += passed;
+      all.total += total;
     }
     out << "\n";
-  }
-  Count all;
-  for (const auto& lesson : lessons) {
-    for (const auto& [column, count] : judgements.at(lesson.name).counts) {
-      all.passed += count.passed;
-      all.total += count.total;
-    }
   }
   out << "\n" << all.passed << " passed, " << all.total - all.passed << " failed\n";
   return all_ok;
 }
 
+std::string progress_text(const std::string& what, int done, int all, std::chrono::duration<double> passed) {
+  std::string text = what + ": " + std::to_string(done) + " of " + std::to_string(all);
+  if (done == 0 || done == all || passed.count() < 2) return text;
+  const double left = passed.count() * (all - done) / done;
+  if (left < 50) return text + ", about " + std::to_string(10 * std::lround(std::ceil(left / 10))) + " s left";
+  return text + ", about " + std::to_string(std::lround(left / 60)) + " min left";
+}
+
 int verify_lessons(const std::vector<Lesson>& lessons) {
-  std::vector<std::string> targets;
-  for (const auto& lesson : lessons) {
-    if (!is_lesson(lesson)) return 1;
-    targets.push_back("verify_" + lesson.number());
-  }
+  if (!std::all_of(lessons.begin(), lessons.end(), is_lesson)) return 1;
   const fs::path root = lessons.at(0).root;
-  const Built built = build(root, targets);
-  if (built != Built::all) return built == Built::not_configured ? 2 : 1;
+  if (const int failed = build(root, lessons); failed != 0) return failed;
   bool holds = print_judgements(lessons, judge_all(lessons, build_folder(root)), std::cout);
   for (const auto& problem : lint_repository(root)) {
     std::cout << "✗ " << problem << "\n";
@@ -267,19 +284,17 @@ int verify_lessons(const std::vector<Lesson>& lessons) {
 }
 
 int verify(const fs::path& root) {
-  const Built built = build(root, {});
-  if (built == Built::not_configured) return 2;
+  const int failed = build(root, {});
+  if (failed == 2) return failed;
   const auto lessons = lesson::find_lessons(root);
   const bool judged = print_judgements(lessons, judge_all(lessons, build_folder(root)), std::cout);
   std::cout << "\n";
   const bool tested = run_tests(root);
-  return conclude(built == Built::all && judged && tested);
+  return conclude(failed == 0 && judged && tested);
 }
 
 int record_mistakes(const fs::path& root, const std::vector<Lesson>& lessons) {
-  std::vector<std::string> targets;
-  for (const auto& lesson : lessons) targets.push_back("verify_" + lesson.number());
-  if (build(root, targets) != Built::all) return 1;
+  if (const int failed = build(root, lessons); failed != 0) return failed;
   for (const auto& lesson : lessons) {
     std::cout << lesson.title() << ": running the checks on every mistake" << std::endl;
     for (const auto& file : record(lesson, build_folder(root))) std::cout << "written: " << file.string() << "\n";

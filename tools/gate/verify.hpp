@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <iosfwd>
 #include <map>
@@ -22,7 +23,7 @@ int verify(const std::filesystem::path& root);
 int verify_lessons(const std::vector<lesson::Lesson>& lessons);
 
 /// Builds the mutants of these lessons, runs the checks on each, and writes down what they give (judge.hpp, record()).
-/// @return 0 when that is done, 1 when not everything could be built.
+/// @return 0 when that is done, 1 when not everything could be built, 2 when the course could not be configured.
 int record_mistakes(const std::filesystem::path& root, const std::vector<lesson::Lesson>& lessons);
 
 /// Judges a lesson, or recalls the judgement where nothing that it depends on has changed.
@@ -42,5 +43,8 @@ int run_test(const std::filesystem::path& root, const std::filesystem::path& bui
 /// @return whether there was something to judge in every column, and all of it is as it should be.
 bool print_judgements(const std::vector<lesson::Lesson>& lessons, const std::map<std::string, Judgement>& judgements,
                       std::ostream& out);
+
+/// "building: 120 of 480, about 2 min left".
+std::string progress_text(const std::string& what, int done, int all, std::chrono::duration<double> passed);
 
 }  // namespace attn::gate

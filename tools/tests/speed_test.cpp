@@ -100,23 +100,14 @@ TEST(Speed, IsNotDisturbedByWhatTheCodePrints) {
   EXPECT_GE(answer.line.value("milliseconds", 0.0), 3);
 }
 
-TEST(Speed, HasAnErrorWhenTheCodeThrows) {
+TEST(Speed, HasAnErrorWhateverTheCodeDoes) {
   EXPECT_EQ(error_when_code("throws"), "threw: out of \"ideas\"");
   EXPECT_EQ(error_when_code("throws something odd"), "threw: something that is not a std::exception");
   EXPECT_THAT(error_when_code("is not written"), HasSubstr("TODO(00.1) is not written yet"));
-}
-
-TEST(Speed, HasAnErrorWhenTheCodeCrashesOrEnds) {
   EXPECT_THAT(error_when_code("crashes"), AnyOf(HasSubstr("segmentation fault"), HasSubstr("ended itself")));
   EXPECT_THAT(error_when_code("ends the program"), HasSubstr("ended itself"));
-}
-
-TEST(Speed, HasAnErrorWhenTheCodeLoopsOrWaits) {
   EXPECT_THAT(error_when_code("loops"), HasSubstr("stopped after 2 s of computing"));
   EXPECT_THAT(error_when_code("waits"), HasSubstr("it waits for something"));
-}
-
-TEST(Speed, HasAnErrorWhenTheCodePrintsOrAllocatesWithoutEnd) {
   EXPECT_THAT(error_when_code("prints without end"), HasSubstr("printed more than 8 MiB"));
   EXPECT_THAT(error_when_code("allocates"), HasSubstr("more memory than a check may use"));
 }

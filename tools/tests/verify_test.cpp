@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "gate/progress.hpp"
 #include "gate/remembered.hpp"
 #include "lesson/lesson.hpp"
 #include "scratch.hpp"
@@ -20,10 +19,9 @@ namespace attn::gate {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::Contains;
 using ::testing::ContainsRegex;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 // ---------------------------------------------------------------------------------------------------- the table
 
@@ -45,23 +43,21 @@ TEST(Judgements, HoldWhenEverythingPasses) {
   EXPECT_THAT(out.str(), HasSubstr("\n84 passed, 0 failed\n"));
 }
 
-TEST(Judgements, DoNotHoldWhenAnythingFails) {
+TEST(Judgements, DoNotHoldWhenAnythingFailsOrIsMissing) {
+  const auto holds = [](const Judgement& second, std::ostream& out) {
+    return print_judgements(lessons, {{"01_one", all_well()}, {"02_two", second}}, out);
+  };
   for (const auto& [column, count] : all_well().counts) {
     Judgement broken = all_well();
     broken.counts[column].passed = 6;
     broken.problems = {"what is wrong"};
     std::ostringstream out;
-    EXPECT_FALSE(print_judgements(lessons, {{"01_one", all_well()}, {"02_two", broken}}, out)) << column;
+    EXPECT_FALSE(holds(broken, out)) << column;
     EXPECT_THAT(out.str(), AllOf(HasSubstr("✗ 02 what is wrong\n"), HasSubstr("FAILED 6/7"), HasSubstr("1 failed")));
-  }
-}
 
-TEST(Judgements, DoNotHoldWhenAColumnIsMissing) {
-  for (const auto& [column, count] : all_well().counts) {
     Judgement missing = all_well();
     missing.counts.erase(column);
-    std::ostringstream out;
-    EXPECT_FALSE(print_judgements(lessons, {{"01_one", all_well()}, {"02_two", missing}}, out)) << column;
+    EXPECT_FALSE(holds(missing, out)) << column;
     EXPECT_THAT(out.str(), ContainsRegex("02 two .*none"));
   }
 }
@@ -114,14 +110,9 @@ class Remembered : public ::testing::Test {
   Scratch scratch_{fs::temp_directory_path()};  // programs are run in it
 };
 
-TEST_F(Remembered, IsRecalledWhenNothingHasChanged) {
+TEST_F(Remembered, IsRecalledWhenNothingHasChangedButTimes) {
   judge_and_mark();
   EXPECT_TRUE(is_recalled());
-  EXPECT_TRUE(is_recalled());
-}
-
-TEST_F(Remembered, IsRecalledWhenOnlyTimesHaveChanged) {
-  judge_and_mark();
   for (const auto& entry : fs::recursive_directory_iterator(scratch_.path())) {
     fs::last_write_time(entry, fs::file_time_type::clock::now() + std::chrono::hours(1));
   }
@@ -129,21 +120,14 @@ TEST_F(Remembered, IsRecalledWhenOnlyTimesHaveChanged) {
 }
 
 TEST_F(Remembered, IsForgottenWhenAnythingHasChangedThatItDependsOn) {
-  const std::vector<fs::path> inputs = {
-      build() / "lesson_91",
-      build() / "solution_91_test",
-      build() / "mutants_91",
-      root() / "tests/91_mistakes/golden.json",
-      root() / "tests/91_mistakes/mistakes.json",
-      root() / "tests/91_mistakes/recorded.json",
-      root() / "tests/91_mistakes/answers.json",
-      root() / "tests/91_mistakes/checks.cpp",
-      root() / "tests/91_mistakes/stub/doubled.cpp",
-      root() / "lessons/91_mistakes/doubled.cpp",
-      root() / "lessons/91_mistakes/hints.md",
-      root() / "solutions/91_mistakes/doubled.cpp",
-      root() / "include/doubled.hpp",
-  };
+  std::vector<fs::path> inputs = {build() / "lesson_91", build() / "solution_91_test", build() / "mutants_91",
+                                  root() / "include/doubled.hpp"};
+  for (const char* folder : {"tests/91_mistakes", "lessons/91_mistakes", "solutions/91_mistakes"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root() / folder)) {
+      if (entry.is_regular_file()) inputs.push_back(entry.path());
+    }
+  }
+  ASSERT_GT(inputs.size(), 12U);
   for (const auto& input : inputs) {
     judge_and_mark();
     ASSERT_TRUE(is_recalled()) << input;
@@ -166,11 +150,13 @@ TEST_F(Remembered, IsForgottenWhenAFileIsAddedOrGone) {
   EXPECT_FALSE(is_recalled());
 }
 
-TEST_F(Remembered, IsForgottenWhenOpenBlasIsToldToWorkOtherwise) {
-  judge_and_mark();
-  setenv("OPENBLAS_CORETYPE", "Prescott", 1);
-  EXPECT_FALSE(is_recalled());
-  unsetenv("OPENBLAS_CORETYPE");
+TEST_F(Remembered, IsForgottenWhenAVariableSaysSo) {
+  for (const char* variable : {"OPENBLAS_CORETYPE", "ATTN_JUDGE_AGAIN"}) {
+    judge_and_mark();
+    setenv(variable, "Prescott", 1);
+    EXPECT_FALSE(is_recalled()) << variable;
+    unsetenv(variable);
+  }
 }
 
 TEST_F(Remembered, IsForgottenWhenItIsDamaged) {
@@ -179,11 +165,12 @@ TEST_F(Remembered, IsForgottenWhenItIsDamaged) {
   EXPECT_FALSE(is_recalled());
 }
 
-TEST_F(Remembered, IsNotAskedWhenAllIsToBeJudgedAgain) {
-  judge_and_mark();
-  setenv("ATTN_JUDGE_AGAIN", "1", 1);
-  EXPECT_FALSE(is_recalled());
-  unsetenv("ATTN_JUDGE_AGAIN");
+TEST_F(Remembered, IsNothingWhenAProgramComesToNoResult) {
+  put(build() / "mutants_91", "#!/bin/sh\necho halfway; kill -9 $$\n");
+  const Judgement judgement = judge_lesson(lesson(), build());
+  EXPECT_FALSE(judgement.counts.at(columns::solution).ok());
+  EXPECT_THAT(judgement.problems, Contains(HasSubstr("mutants_91 ended with exit code 137: halfway")));
+  EXPECT_FALSE(fs::exists(build() / "remembered/91_mistakes.json"));
 }
 
 TEST(InputsOfAProgram, AreAlsoItsLibraries) {
