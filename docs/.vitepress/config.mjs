@@ -98,11 +98,11 @@ export default {
       { text: "Glossary", link: "/docs/glossary" },
     ],
     sidebar: [
-      { text: "Begin", items: [{ text: "What this is", link: "/" }, entry("docs/conventions.md"), entry("docs/from_pytorch.md")] },
+      { text: "Begin", items: [{ text: "What this is", link: "/" }, ...["docs/using.md", "docs/curriculum.md", "docs/conventions.md", "docs/from_pytorch.md"].map(entry)] },
       { text: "Lessons", items: lessons.map((name) => entry(`lessons/${name}/README.md`)) },
       {
         text: "More",
-        items: ["docs/interview.md", "docs/glossary.md", "docs/sources.md", "models/small/README.md", "fast/README.md", "docs/measurements.md",
+        items: ["docs/practice.md", "docs/interview.md", "docs/generate.md", "docs/train.md", "docs/glossary.md", "docs/sources.md", "models/small/README.md", "fast/README.md", "docs/measurements.md",
                 "docs/architecture.md", "CONTRIBUTING.md"].map(entry),
       },
     ],

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -83,13 +84,37 @@ Derived curriculum(const fs::path& root, const std::vector<Lesson>& lessons) {
   for (const auto& lesson : lessons) {
     const int minutes = lesson.study().minutes;
     if (minutes == 0) throw lacks_note(lesson, "study: 75 minutes | often asked | after 00, 01");
-    table += "| [" + lesson.title() + "](lessons/" + lesson.name + "/README.md) | " +
+    table += "| [" + lesson.title() + "](../lessons/" + lesson.name + "/README.md) | " +
              note_of(lesson, "curriculum", "`what_you_write` | the heart of it") + " | " + std::to_string(minutes) +
              " |\n";
     all += minutes;
   }
-  return with_part(root, "README.md", "curriculum",
+  return with_part(root, "docs/curriculum.md", "curriculum",
                    table + "\nTo read, write and debug: " + hours_text(all) + " in all.\n");
+}
+
+/// The README's short table. Lines `<!-- group 06: Many heads | what one writes -->` in docs/curriculum.md say where a group begins.
+Derived groups(const fs::path& root, const std::vector<Lesson>& lessons) {
+  const auto minutes_between = [&](const std::string& first, const std::string& end) {
+    int minutes = 0;
+    for (const auto& lesson : lessons) {
+      if (lesson.number() >= first && lesson.number() < end) minutes += lesson.study().minutes;
+    }
+    return minutes;
+  };
+  const std::string page = read_file(root / "docs/curriculum.md");
+  const std::regex line("<!-- group (\\d\\d): (.*) \\| (.*) -->");
+  const std::vector<std::smatch> found{std::sregex_iterator(page.begin(), page.end(), line), {}};
+  std::string table = "| lessons | | you write | time |\n|---|---|---|---|\n";
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::string first = found[i][1],
+                      end = i + 1 < found.size() ? found[i + 1][1].str() : ":";  // after all digits
+    std::string last;
+    for (const auto& lesson : lessons) last = lesson.number() < end ? lesson.number() : last;
+    table += "| " + first + (first == last ? "" : " to " + last) + " | **" + found[i][2].str() + "** | " +
+             found[i][3].str() + " | " + hours_text(minutes_between(first, end)) + " |\n";
+  }
+  return with_part(root, "README.md", "groups", table + "\n" + hours_text(minutes_between("00", ":")) + " in all.\n");
 }
 
 /// A question of a chapter, as docs/interview.md lists it.
@@ -193,7 +218,8 @@ void add_stub_copies(const std::vector<Lesson>& lessons, std::vector<Derived>& a
 /// All that is derived.
 std::vector<Derived> derive(const fs::path& root) {
   const auto lessons = lesson::find_lessons(root);
-  std::vector<Derived> all = {presets(lessons), curriculum(root, lessons), questions(root, lessons)};
+  std::vector<Derived> all = {presets(lessons), curriculum(root, lessons), groups(root, lessons),
+                              questions(root, lessons)};
   add_stub_copies(lessons, all);
   return all;
 }

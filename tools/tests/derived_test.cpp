@@ -26,7 +26,10 @@ using ::testing::StartsWith;
 class DerivedFiles : public ::testing::Test {
  protected:
   DerivedFiles() {
-    write("README.md", "# Course\n\n<!-- gate: curriculum begin -->\n<!-- gate: curriculum end -->\n\nmore\n");
+    write("README.md", "# Course\n<!-- gate: groups begin -->\n<!-- gate: groups end -->\n");
+    write("docs/curriculum.md",
+          "# All\n<!-- group 07: Few | `f` -->\n<!-- group 08: Many | more -->\n\n<!-- gate: curriculum begin "
+          "-->\n<!-- gate: curriculum end -->\n\nmore\n");
     write("docs/interview.md", "Intro.\n\n<!-- gate: questions begin -->\n\n## Size\n\n<!-- gate: questions end -->\n");
     for (const std::string name : {"07_one", "08_two"}) {
       write("lessons/" + name + "/stub.cpp", "// TODO(" + name + ")\n");
@@ -74,20 +77,25 @@ class DerivedFiles : public ::testing::Test {
 
 TEST_F(DerivedFiles, AreWrittenOnceAndThenFresh) {
   EXPECT_THAT(find_stale(root),
-              ElementsAre(StartsWith("cmake/lesson_presets.json is not"), StartsWith("README.md is not"),
+              ElementsAre(StartsWith("cmake/lesson_presets.json is not"), StartsWith("docs/curriculum.md is not"),
+                          StartsWith("README.md is not"),
                           AllOf(StartsWith("docs/interview.md is not"), HasSubstr("./learn verify --write")),
                           StartsWith("tests/07_one/stub/stub.cpp"), StartsWith("tests/08_two/stub/stub.cpp")));
-  EXPECT_EQ(write_derived(root).size(), 5U);
+  EXPECT_EQ(write_derived(root).size(), 6U);
   EXPECT_THAT(find_stale(root), IsEmpty());
   EXPECT_THAT(write_derived(root), IsEmpty());
 }
 
 TEST_F(DerivedFiles, HoldTheCurriculumBetweenItsMarkers) {
   write_derived(root);
-  EXPECT_EQ(read("README.md"),
-            "# Course\n\n<!-- gate: curriculum begin -->\n\n| lesson | you write | the heart of it | minutes |\n"
-            "|---|---|---|---|\n| [07 one](lessons/07_one/README.md) | `f` | its heart | 75 |\n"
-            "| [08 two](lessons/08_two/README.md) | `f` | its heart | 75 |\n\n"
+  EXPECT_THAT(read("README.md"),
+              HasSubstr("\n| 07 | **Few** | `f` | 1.3 hours |\n| 08 | **Many** | more | 1.3 hours |\n"
+                        "\n2.5 hours in all.\n"));
+  EXPECT_EQ(read("docs/curriculum.md"),
+            "# All\n<!-- group 07: Few | `f` -->\n<!-- group 08: Many | more -->\n\n<!-- gate: curriculum begin "
+            "-->\n\n| lesson | you write | the heart of it | minutes |\n"
+            "|---|---|---|---|\n| [07 one](../lessons/07_one/README.md) | `f` | its heart | 75 |\n"
+            "| [08 two](../lessons/08_two/README.md) | `f` | its heart | 75 |\n\n"
             "To read, write and debug: 2.5 hours in all.\n\n<!-- gate: curriculum end -->\n\nmore\n");
 }
 
@@ -174,8 +182,9 @@ TEST_F(DerivedFiles, NameTheChapterWhoseQuestionsHaveNotATopicEach) {
 }
 
 TEST_F(DerivedFiles, NameThePageThatLacksItsMarkers) {
-  write("README.md", "<!-- gate: curriculum end -->\n<!-- gate: curriculum begin -->\n");
-  EXPECT_THAT(find_stale(root), ElementsAre(StartsWith("README.md needs two lines, <!-- gate: curriculum begin -->")));
+  write("docs/curriculum.md", "<!-- gate: curriculum end -->\n<!-- gate: curriculum begin -->\n");
+  EXPECT_THAT(find_stale(root),
+              ElementsAre(StartsWith("docs/curriculum.md needs two lines, <!-- gate: curriculum begin -->")));
 }
 
 TEST(DerivedFilesOfTheCourse, AreFresh) { EXPECT_THAT(find_stale(ATTN_ROOT), IsEmpty()); }
