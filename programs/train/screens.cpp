@@ -35,7 +35,12 @@ std::string example_of(LanguageModel& model, const Batch& batch, arma::uword col
   const auto begin = static_cast<std::ptrdiff_t>(first_counted(batch.targets.col(column)) + 1);
   const std::vector<arma::uword> prompt(all.begin(), all.begin() + begin);
   const std::vector<arma::uword> expected(all.begin() + begin, all.end());
-  return example_text(prompt, written_after(model, prompt, expected.size()), expected);
+  GenerationConfig config;
+  config.sampling.temperature = 0;
+  config.max_tokens = expected.size();
+  const std::vector<arma::uword> written = generate(model, prompt, config);
+  model.reset();
+  return example_text(prompt, written, expected);
 }
 
 void show_examples(LanguageModel& model, const Task& task, const Batch& batch) {

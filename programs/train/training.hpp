@@ -102,9 +102,6 @@ double loss_of(LanguageModel& model, const Batch& batch);
 /// The share of the targets that count for which the right token is the likeliest one.
 double accuracy_of(LanguageModel& model, const Batch& batch);
 
-/// The likeliest tokens after a text, one after the other, each of them read before the next one is written.
-std::vector<arma::uword> written_after(LanguageModel& model, const std::vector<arma::uword>& ids, arma::uword count);
-
 /// Makes the steps of a training.
 class Steps {
  public:

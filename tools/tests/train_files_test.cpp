@@ -378,7 +378,6 @@ TEST(SavedTraining, IsReadAsItWas) {
       EXPECT_EQ(training.losses.size(), steps);
       EXPECT_EQ(training.state.t, steps);
       EXPECT_EQ(saved_training(training), saved);
-      EXPECT_EQ(read_progress(saved).steps, steps);
     }
   }
 }
@@ -462,7 +461,7 @@ TEST(WrongTraining, IsRefused) {
   EXPECT_THAT(reason_after([&](Training& training) { training.state.v.back()(1) = inf; }), HasSubstr("v.final_norm"));
   EXPECT_THAT(reason_after([&](Training& training) { training.losses[0] = nan; }), HasSubstr("losses"));
   EXPECT_THAT(reason_after([](Training& training) { training.recipe.vocab_size = 8; }),
-              HasSubstr("model.token_embedding is not a list of 64"));
+              HasSubstr("model.token_embedding has 72 numbers, expected 64"));
   EXPECT_THAT(reason_after([](Training& training) { training.recipe.layers = 2; }),
               HasSubstr("blocks.1.attention_norm.weight is missing"));
   EXPECT_THAT(reason_after([](Training& training) { training.recipe.architecture = "gpt2"; }), HasSubstr("is"));
