@@ -98,13 +98,13 @@ kinds=("--architecture llama --kv-heads 1" "--architecture gpt2" "--architecture
 tokens=10
 for kind in "${kinds[@]}"; do
   # shellcheck disable=SC2086
-  expect 0 "Saved in $kind" -- "$train" --text "rose red.txt" "${small[@]}" $kind --steps 60 --save "$kind"
+  expect 0 "Saved in ${kind#--}" -- "$train" --text "rose red.txt" "${small[@]}" $kind --steps 60 --save "${kind#--}"
   bits 'this model' >>bits
-  expect 0 "new tokens" -- "$generate" --model "$kind" "Ich don" --max-tokens $tokens --temperature 0
+  expect 0 "new tokens" -- "$generate" --model "${kind#--}" "Ich don" --max-tokens $tokens --temperature 0
   sed '/prompt tokens/,$d' "$output" | tr '\n' ' ' | sed 's/�\+/�/g; s/ *$/\n/' >>written # of a character that is cut, one or several
 done
 if /usr/bin/python3 -c 'import torch' 2>/dev/null; then
-  expect 0 -- /usr/bin/python3 "$course/tools/tests/train_torch.py" "rose red.txt" "Ich don" $tokens "${kinds[@]}"
+  expect 0 -- /usr/bin/python3 "$course/tools/tests/train_torch.py" "rose red.txt" "Ich don" $tokens "${kinds[@]#--}"
   sed -n 's/^bits //p' "$output" >torch_bits
   holds "PyTorch has the same bits per character" [ "$(paste bits torch_bits |
     awk '{ d = $1 - $2 } d < 0.0011 && d > -0.0011' | wc -l)" = ${#kinds[@]} ]
