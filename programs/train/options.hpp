@@ -12,27 +12,31 @@
 /// The command line of ./learn train. The tool checks it before it builds the program, which reads the same words again.
 namespace attn::training {
 
-struct TrainOptions {
+/// What a training keeps of its command line as it is.
+struct KeptOptions {
+  std::string tokens = "characters";   ///< of a text; or "bpe"
+  std::string architecture = "llama";  ///< or "gpt2"
+  std::uint64_t width = 64;            ///< E
+  std::uint64_t layers = 2;            ///< N
+  std::uint64_t heads = 4;             ///< H
+  std::uint64_t context = 64;          ///< L
+  std::uint64_t batch = 8;             ///< B
+  double rate = 6e-3;                  ///< the highest learning rate
+  std::uint64_t seed = 1;
+  bool fast = false;  ///< steps by the fast kernels, in single precision
+};
+
+struct TrainOptions : KeptOptions {
   std::string task = "reverse";
   std::string text;                       ///< a file; empty: a task is learned
-  std::string tokens = "characters";      ///< or "bpe"
   std::optional<std::uint64_t> vocab;     ///< of bpe; none: default_vocab
-  std::string architecture = "llama";     ///< or "gpt2"
-  std::uint64_t width = 64;               ///< E
-  std::uint64_t layers = 2;               ///< N
-  std::uint64_t heads = 4;                ///< H
   std::optional<std::uint64_t> kv_heads;  ///< G; none: H
-  std::uint64_t context = 64;             ///< L
-  std::uint64_t batch = 8;                ///< B
-  double rate = 6e-3;                     ///< the highest learning rate
   std::optional<std::uint64_t> steps;     ///< none: as many as the task takes, or default_text_steps
-  std::uint64_t seed = 1;
-  std::string save;                   ///< a folder; empty: models/trained/NAME
-  std::optional<std::string> resume;  ///< a folder; empty: the newest one
-  std::optional<std::string> broken;  ///< a mistake to make; empty: list them
-  bool fast = false;                  ///< steps by the fast kernels, in single precision
-  std::string svg;                    ///< a new file; empty: none
-  bool reference = false;             ///< none of the learner's parts
+  std::string save;                       ///< a folder; empty: models/trained/NAME
+  std::optional<std::string> resume;      ///< a folder; empty: the newest one
+  std::optional<std::string> broken;      ///< a mistake to make; empty: list them
+  std::string svg;                        ///< a new file; empty: none
+  bool reference = false;                 ///< none of the learner's parts
 };
 
 constexpr std::uint64_t default_vocab = 512;

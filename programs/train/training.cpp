@@ -38,8 +38,7 @@ void initialize_for(const Recipe& recipe, LanguageModel& model) {
 
 Recipe recipe_of(const TrainOptions& options) {
   Recipe recipe;
-  recipe.seed = options.seed;
-  recipe.fast = options.fast;
+  static_cast<KeptOptions&>(recipe) = options;
   if (options.text.empty()) {
     const Task& task = task_named(options.task);
     recipe.task = task.name;
@@ -54,17 +53,9 @@ Recipe recipe_of(const TrainOptions& options) {
     return recipe;
   }
   recipe.text = std::filesystem::weakly_canonical(std::filesystem::absolute(options.text)).string();
-  recipe.tokens = options.tokens;
-  recipe.architecture = options.architecture;
   recipe.vocab_size = options.vocab.value_or(default_vocab);
-  recipe.width = options.width;
-  recipe.layers = options.layers;
-  recipe.heads = options.heads;
   recipe.kv_heads = options.kv_heads.value_or(options.heads);
-  recipe.context = options.context;
-  recipe.batch = options.batch;
   recipe.steps = options.steps.value_or(default_text_steps);
-  recipe.rate = options.rate;
   return recipe;
 }
 
