@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "shared/number_option.hpp"
+
 /// The command line of ./learn generate. The tool checks it before it builds the program, which reads the same words again.
 namespace attn::generating {
 
@@ -37,24 +39,6 @@ inline bool is_layer_and_head(const std::string& text) {
   return dot != std::string::npos && is_number(text.substr(0, dot)) && is_number(text.substr(dot + 1));
 }
 
-inline CLI::Validator is_temperature() {
-  const auto wrong = [](const std::string& text) {
-    double value = 0;
-    const bool right = CLI::detail::lexical_cast(text, value) && std::isfinite(value) && value >= 0;
-    return right ? "" : "it is " + text + ", expected a finite number of at least 0";
-  };
-  return CLI::Validator(wrong, "");
-}
-
-inline CLI::Validator is_share() {
-  const auto wrong = [](const std::string& text) {
-    double value = 0;
-    const bool right = CLI::detail::lexical_cast(text, value) && value > 0 && value <= 1;
-    return right ? "" : "it is " + text + ", expected above 0 and at most 1";
-  };
-  return CLI::Validator(wrong, "");
-}
-
 /// @param options filled when the command line is parsed; has to outlive `command`
 inline void add_generate_options(CLI::App& command, GenerateOptions& options) {
   command.add_option("prompt", options.prompt, "what the text begins with, in quotes");
@@ -62,7 +46,7 @@ inline void add_generate_options(CLI::App& command, GenerateOptions& options) {
       ->check(CLI::ExistingDirectory)
       ->type_name("");
   command.add_option("--temperature", options.temperature, "0: always the most likely token; above 1: more surprises")
-      ->check(is_temperature())
+      ->check(number_that([](double x) { return std::isfinite(x) && x >= 0; }, "a finite number of at least 0"))
       ->type_name("NUMBER")
       ->capture_default_str();
   command.add_option("--top-k", options.top_k, "only so many of the most likely tokens; 0: all")
@@ -70,7 +54,7 @@ inline void add_generate_options(CLI::App& command, GenerateOptions& options) {
       ->type_name("N")
       ->capture_default_str();
   command.add_option("--top-p", options.top_p, "only the most likely tokens, up to this sum of probabilities")
-      ->check(is_share())
+      ->check(number_that([](double x) { return x > 0 && x <= 1; }, "above 0 and at most 1"))
       ->type_name("NUMBER")
       ->capture_default_str();
   command.add_option("--seed", options.seed, "of the random numbers: the same seed, the same text")

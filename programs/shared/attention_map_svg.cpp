@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "attn/shape.hpp"
 #include "lesson/text.hpp"
@@ -44,7 +45,7 @@ std::string text_at(const std::string& kind, std::size_t x, std::size_t y, const
 
 // ------------------------------------------------------------------------------------------------------ colours
 
-/// The colours of the cells, from little to much, and how many of them have text in `first_text`.
+/// The colours of cells, from little to much; the first ones have their text in one colour, and the others in another.
 struct Palette {
   std::array<const char*, 10> fills;
   std::size_t first_texts;
@@ -94,20 +95,18 @@ constexpr std::size_t most_pictured = 64;
 struct Label {
   enum class Way { level, stacked, slanting };  ///< above its column
 
-  std::string text;
-  std::vector<std::string> letters;  ///< for a stack
-  std::size_t width = 0;             ///< in pixels, about
+  std::vector<Character> letters;  ///< of a token, which has to outlive this
+  std::size_t width;               ///< in pixels, about
   std::size_t half_cell;
-  bool wide = false;  ///< of Chinese characters, or others that are never turned
+  bool wide;  ///< of Chinese characters, or others that are never turned
   Way way = Way::level;
 
-  Label(const std::string& token, std::size_t cell) : half_cell(cell / 2) {
-    const auto characters = cut(characters_of(token, replacement), 14, {"…", U'…'});
-    text = escaped(characters);
-    width = width_of(characters) * letter;
-    wide = std::any_of(characters.begin(), characters.end(), [](const Character& c) { return c.columns == 2; });
+  Label(const std::string& token, std::size_t cell)
+      : letters(cut(characters_of(token, replacement), 14, {"…", U'…'})),
+        width(width_of(letters) * letter),
+        half_cell(cell / 2),
+        wide(std::any_of(letters.begin(), letters.end(), [](const Character& c) { return c.columns == 2; })) {
     if (width + 4 > cell) way = wide ? Way::stacked : Way::slanting;
-    for (const Character& character : characters) letters.push_back(escaped({character}));
   }
 
   std::size_t height() const {
@@ -122,13 +121,13 @@ struct Label {
   std::string above(std::size_t x, std::size_t y) const {
     if (way == Way::slanting) {
       return "<text class=\"key\" transform=\"translate(" + std::to_string(x + 4) + " " + std::to_string(y) +
-             ") rotate(-45)\">" + text + "</text>\n";
+             ") rotate(-45)\">" + escaped(letters) + "</text>\n";
     }
-    if (way == Way::level) return text_at("key upright", x, y, text);
+    if (way == Way::level) return text_at("key upright", x, y, escaped(letters));
     std::string stack;
     for (std::size_t i = 0; i < letters.size(); ++i) {
       stack += "<tspan" + attribute("x", x) + attribute("y", y - (letters.size() - 1 - i) * line_height) + ">" +
-               letters[i] + "</tspan>";
+               escaped({letters[i]}) + "</tspan>";
     }
     return "<text class=\"key upright\">" + stack + "</text>\n";
   }
@@ -151,9 +150,9 @@ struct Panel {
     if (std::any_of(labels.begin(), labels.end(), slants)) {  // then all words of the row do that
       for (Label& label : labels) label.way = label.wide ? label.way : Label::Way::slanting;
     }
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      left = std::max(left, labels[i].width + gap / 2);
-      top = std::max(top, labels[i].height() + line_height + gap);
+    for (const Label& label : labels) {
+      left = std::max(left, label.width + gap / 2);
+      top = std::max(top, label.height() + line_height + gap);
     }
     for (std::size_t i = 0; i < labels.size(); ++i) {
       width = std::max(width, left + i * cell + cell / 2 + labels[i].reach());
@@ -173,28 +172,13 @@ std::string panel_svg(const Panel& panel, const arma::mat& weights, double most,
   std::string svg = "    " + text_at("head", 0, line_height, name);
   for (std::size_t i = 0; i < panel.labels.size(); ++i) {
     const std::size_t middle = i * panel.cell + panel.cell / 2;
-    svg += "    " + text_at("query", panel.left - gap / 2, panel.top + middle + 4, panel.labels[i].text);
+    svg += "    " + text_at("query", panel.left - gap / 2, panel.top + middle + 4, escaped(panel.labels[i].letters));
     svg += "    " + panel.labels[i].above(panel.left + middle, panel.top - gap / 2);
     for (std::size_t j = 0; j < panel.labels.size(); ++j) {
       svg += cell_svg(weights(i, j), most, panel.cell, panel.left + j * panel.cell, panel.top + i * panel.cell);
     }
   }
   return svg;
-}
-
-/// The mean of the heads, where there are several, and each head.
-struct Named {
-  std::string name;
-  arma::mat weights;
-};
-
-std::vector<Named> named_panels(const arma::cube& weights) {
-  std::vector<Named> panels;
-  if (weights.n_slices > 1) {
-    panels.push_back({"mean of " + std::to_string(weights.n_slices) + " heads", arma::mean(weights, 2)});
-  }
-  for (uword h = 0; h < weights.n_slices; ++h) panels.push_back({"head " + std::to_string(h), weights.slice(h)});
-  return panels;
 }
 
 std::string colour_key(double most, std::size_t x, std::size_t y) {
@@ -246,7 +230,12 @@ std::string frame(std::size_t width, std::size_t height, const std::string& titl
 std::string picture(const arma::cube& weights, const std::vector<std::string>& tokens,
                     const std::vector<std::string>& captions) {
   const Panel panel(tokens);
-  const std::vector<Named> panels = named_panels(weights);
+  std::vector<std::pair<std::string, arma::mat>>
+      panels;  // the mean of the heads, where there are several, and each head
+  if (weights.n_slices > 1) {
+    panels.emplace_back("mean of " + std::to_string(weights.n_slices) + " heads", arma::mean(weights, 2));
+  }
+  for (uword h = 0; h < weights.n_slices; ++h) panels.emplace_back("head " + std::to_string(h), weights.slice(h));
   const std::size_t across = std::clamp<std::size_t>((most_wide + gap) / (panel.width + gap), 1, panels.size());
   const std::size_t down = (panels.size() + across - 1) / across;
   constexpr std::size_t top = 48;
@@ -265,7 +254,7 @@ std::string picture(const arma::cube& weights, const std::vector<std::string>& t
   for (std::size_t p = 0; p < panels.size(); ++p) {
     svg += "  <g class=\"panel\" transform=\"translate(" + std::to_string(gap + p % across * (panel.width + gap)) +
            " " + std::to_string(top + p / across * (panel.height + gap)) + ")\">\n" +
-           panel_svg(panel, panels[p].weights, most, panels[p].name) + "  </g>\n";
+           panel_svg(panel, panels[p].second, most, panels[p].first) + "  </g>\n";
   }
   svg += colour_key(most, gap, below);
   for (std::size_t i = 0; i < captions.size(); ++i) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "attn/characters.hpp"
 #include "attn/cross_entropy.hpp"
@@ -71,6 +72,7 @@ TrigramModel::TrigramModel(const std::string& training) {
   for (const char32_t point : code_points(training)) {
     last = {last[1], last[2], ids_.emplace(point, ids_.size()).first->second};
     ++frequencies_[last[2]];
+    end_ = {end_[1], point};
     // a pair, or a character, counts once for each different one before it
     if (++seen >= 3 && ++counts_[2][key_of(last, 0, 3)] == 1 && ++counts_[1][key_of(last, 1, 3)] == 1) {
       ++counts_[0][key_of(last, 2, 3)];
@@ -110,21 +112,16 @@ double TrigramModel::uniform_bits() const { return std::log2(static_cast<double>
 
 SimpleModels simple_models(const std::string& training, const std::string& text) {
   const TrigramModel model(training);
-  std::vector<char32_t> points = code_points(text);
-  const std::size_t tail = training.size() - std::min<std::size_t>(training.size(), 12);
-  std::size_t begin = tail;
-  while (begin < training.size() && length_from_first_byte(training[begin]) == 0) ++begin;
-  std::vector<char32_t> before = code_points(training.substr(begin));  // at least two, where there are two
-  before.insert(before.begin(), 2, 0x110000);                          // no character
-  points.insert(points.begin(), before.end() - 2, before.end());
-  SimpleModels sum;
-  const auto count = static_cast<double>(points.size() - 2);
-  for (std::size_t i = 2; i < points.size(); ++i) {
-    sum.trigram += model.bits(points[i - 2], points[i - 1], points[i]) / count;
-    sum.unigram += model.unigram_bits(points[i]) / count;
+  auto [before_last, last] = model.end_of_training();
+  const std::vector<char32_t> points = code_points(text);
+  SimpleModels mean;
+  for (const char32_t point : points) {
+    mean.trigram += model.bits(before_last, last, point) / static_cast<double>(points.size());
+    mean.unigram += model.unigram_bits(point) / static_cast<double>(points.size());
+    before_last = std::exchange(last, point);
   }
-  sum.uniform = model.uniform_bits();
-  return sum;
+  mean.uniform = model.uniform_bits();
+  return mean;
 }
 
 }  // namespace attn::training

@@ -42,6 +42,9 @@ class TrigramModel {
   double unigram_bits(char32_t next) const;
   double uniform_bits() const;
 
+  /// The last two characters; for a shorter text one that is unknown.
+  const std::array<char32_t, 2>& end_of_training() const { return end_; }
+
  private:
   struct Total {
     double count = 0;
@@ -58,6 +61,7 @@ class TrigramModel {
   std::array<Totals, 3> totals_;  // of what comes after none, one, two
   Counts frequencies_;            // how often each one occurs
   double length_ = 0;
+  std::array<char32_t, 2> end_ = {0x110000, 0x110000};  // no character
 };
 
 /// Bits per character of a text that comes after the training text.

@@ -9,6 +9,7 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -45,11 +46,10 @@ Session open_session(const TrainOptions& options) {
         options.resume->empty() ? newest_training() : std::filesystem::path(*options.resume));
     Training training = folder.read();
     if (training.recipe.fast != options.fast) {
-      throw std::invalid_argument(
-          "the training in " + folder.path().string() +
-          (options.fast
-               ? " was begun without --fast: leave it out"
-               : " was begun with --fast: go on with it by ./learn train --fast --resume " + folder.path().string()));
+      throw std::invalid_argument("the training in " + folder.path().string() +
+                                  (options.fast ? " was begun without --fast: leave it out"
+                                                : " was begun with --fast: go on with it by " +
+                                                      resume_command(training.recipe, folder.path())));
     }
     if (training.recipe.is_text() && !options.svg.empty()) {
       throw std::invalid_argument("--svg draws the attention of a task, and this training is on a text: leave it out");
@@ -183,44 +183,34 @@ int show_result(Session& session, const TrainOptions& options, bool saved) {
     if (session.text) std::cout << "It writes on: ./learn generate --model " << folder << "\n";
   } else if (saved) {
     std::cout << "\nSaved after step " << training.losses.size() << " of " << training.recipe.steps
-              << ". To go on: ./learn train " << (training.recipe.fast ? "--fast " : "") << "--resume " << folder
-              << "\n";
+              << ". To go on: " << resume_command(training.recipe, folder) << "\n";
   }
   std::cout << std::flush;
   if (!finished) return exit_code_of_interrupt();
   return saved ? 0 : 2;
 }
 
-int train_and_show(Session& session, Steps& steps, const TrainOptions& options) {
+/// Trains, saves and shows.
+/// @return the exit code
+int train_and_show(Session& session, const TrainOptions& options) {
   Training& training = session.training;
   const Recipe& recipe = training.recipe;
+  const std::unique_ptr<Steps> steps = make_steps(training);
   introduce(session);
   catch_interrupts();
   catch_termination();
   Progress progress(TextStyle::of_output(), recipe.steps, recipe.context * recipe.batch, training.losses.size());
-  const bool saved = train(session, steps, progress);
+  const bool saved = train(session, *steps, progress);
   if (!training.losses.empty()) progress.finish(training.losses, training.is_finished() ? "" : " (interrupted)");
   return show_result(session, options, saved);
-}
-
-/// Trains, saves and shows.
-/// @return the exit code
-/// @throws NotANumber, NotWritable for the picture, or what the code of a lesson throws. A new training of a task
-///         leaves nothing behind then; one of a text what was saved last.
-int run_session(Session& session, Steps& steps, const TrainOptions& options) {
-  const bool is_new = session.training.losses.empty();
-  try {
-    return train_and_show(session, steps, options);
-  } catch (const std::exception&) {
-    // A task takes seconds: what led to an error should not be in the way of the next attempt.
-    if (is_new && !session.text && !session.training.is_finished()) session.folder.discard();
-    throw;
-  }
 }
 
 constexpr const char* with_reference = "With the reference's parts: ./learn train --reference\n";
 constexpr const char* crashed = "\nThe training crashed. With the reference's parts: ./learn train --reference\n";
 
+/// @return the exit code
+/// @throws NotANumber, NotWritable for the picture, or what the code of a lesson throws. A new training of a task
+///         leaves nothing behind then; one of a text what was saved last.
 int run(const TrainOptions& options) {
   std::optional<Session> session;
   try {
@@ -233,7 +223,14 @@ int run(const TrainOptions& options) {
     std::cerr << error.what() << "\n";
     return 2;
   }
-  return run_session(*session, *make_steps(session->training), options);
+  const bool is_new = session->training.losses.empty();
+  try {
+    return train_and_show(*session, options);
+  } catch (const std::exception&) {
+    // A task takes seconds: what led to an error should not be in the way of the next attempt.
+    if (is_new && !session->text && !session->training.is_finished()) session->folder.discard();
+    throw;
+  }
 }
 
 }  // namespace

@@ -35,7 +35,12 @@ std::string example_of(LanguageModel& model, const Batch& batch, arma::uword col
   const auto begin = static_cast<std::ptrdiff_t>(first_counted(batch.targets.col(column)) + 1);
   const std::vector<arma::uword> prompt(all.begin(), all.begin() + begin);
   const std::vector<arma::uword> expected(all.begin() + begin, all.end());
-  return example_text(prompt, written_after(model, prompt, expected.size()), expected);
+  GenerationConfig config;
+  config.sampling.temperature = 0;
+  config.max_tokens = expected.size();
+  const std::vector<arma::uword> written = generate(model, prompt, config);
+  model.reset();
+  return example_text(prompt, written, expected);
 }
 
 void show_examples(LanguageModel& model, const Task& task, const Batch& batch) {
@@ -90,16 +95,11 @@ void print_row(const std::string& name, double bits, const std::string& remark) 
 
 constexpr int curve_columns = 70;  // with its labels
 constexpr int curve_rows = 9;
+const std::string to_curve = "\x1b[" + std::to_string(curve_rows) + "A";  // from the line to the first row of the curve
 
 std::string bar_of(double share, const TextStyle& style) {
   constexpr int width = 20;
   return "[" + style.spelled(bar(static_cast<int>(share * width), width, width).text()) + "]";
-}
-
-std::string each_line_cleared(const std::string& text) {
-  std::string cleared;
-  for (const char c : text) cleared += c == '\n' ? std::string("\x1b[K\n") : std::string(1, c);
-  return cleared;
 }
 
 }  // namespace
@@ -190,42 +190,32 @@ std::string Progress::line_of(arma::uword done, double loss, std::size_t columns
   return (fits ? bar_of(share, style_) : "") + text;
 }
 
-/// The line is rewritten without escape sequences: back to the beginning, and blanks over what is left of a longer
-/// one. The curve takes them, and a terminal that is large enough.
+/// Draws the line, and the curve above it where the terminal has room, in the place of those that are there.
 void Progress::rewrite(const std::vector<double>& losses) {
   const TerminalSize size = terminal_size();  // now: it may change
   const int columns = size.columns > 0 ? size.columns : std::max(style_.columns, 40);
   const bool curve = columns > curve_columns && size.rows > curve_rows + 3 && losses.size() > 1;
-  if (curve_rows_ > 0 && !curve) clear();
-  std::string text;
-  if (curve) {
-    text = "\r\x1b[?2026h";
-    if (curve_rows_ > 0) text += "\x1b[" + std::to_string(curve_rows_) + "A";
-    text += each_line_cleared(loss_curve(losses, style_.ascii));
-    curve_rows_ = curve_rows;
-  }
+  if (has_curve_ && !curve) clear();
+  std::string text = "\r\x1b[?2026h";
+  if (has_curve_) text += to_curve;
+  if (curve) text += replaced(loss_curve(losses, style_.ascii), "\n", "\x1b[K\n");
+  has_curve_ = curve;
+  has_line_ = true;
   const std::string line = line_of(losses.size(), losses.back(), static_cast<std::size_t>(std::max(columns, 40)));
-  text += "\r" + line + std::string(width_ > line.size() ? width_ - line.size() : 0, ' ');
-  if (curve) text += "\x1b[?2026l";
-  width_ = line.size();
-  std::cout << text << std::flush;
+  std::cout << text << line << "\x1b[K\x1b[?2026l" << std::flush;
 }
 
 void Progress::clear() {
-  if (width_ == 0) return;
-  std::cout << "\r";
-  if (curve_rows_ > 0) std::cout << "\x1b[" << curve_rows_ << "A\x1b[J";
-  if (curve_rows_ == 0) std::cout << std::string(width_, ' ') << "\r";
-  std::cout << std::flush;
-  curve_rows_ = 0;
-  width_ = 0;
+  if (!has_line_) return;
+  std::cout << "\r" << (has_curve_ ? to_curve : "") << "\x1b[J" << std::flush;
+  has_curve_ = has_line_ = false;
   shown_ = {};
 }
 
 void Progress::finish(const std::vector<double>& losses, const std::string& how) {
   const double time = seconds();
   const arma::uword made = losses.size() - before_;
-  if (curve_rows_ > 0) {
+  if (has_curve_) {
     clear();  // what comes next shows the curve again
     std::cout << line_of(losses.size(), losses.back(), static_cast<std::size_t>(std::max(style_.columns, 40)));
   }

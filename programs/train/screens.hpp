@@ -50,8 +50,8 @@ class Progress {
   arma::uword before_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point shown_;
-  int curve_rows_ = 0;     // of the curve that is there
-  std::size_t width_ = 0;  // of the line that is there
+  bool has_curve_ = false;  // on the screen now
+  bool has_line_ = false;
 };
 
 /// What the model writes, of itself: always with the same random numbers.

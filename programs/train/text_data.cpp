@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -13,6 +11,7 @@
 
 #include "attn/byte_symbols.hpp"
 #include "attn/characters.hpp"
+#include "attn/memory_map.hpp"
 #include "attn/merge_by_rank.hpp"
 
 namespace attn::training {
@@ -41,11 +40,6 @@ struct Places {
 };
 using Pairs = std::map<PiecePair, Places>;
 
-template <typename Visit>
-void visit_pairs(const CountedWord& word, const Visit& visit) {
-  for (std::size_t i = 1; i < word.pieces.size(); ++i) visit(PiecePair(word.pieces[i - 1], word.pieces[i]));
-}
-
 /// The place of its first occurrence: the word, and where in it.
 std::pair<std::size_t, std::size_t> first_place(const Pairs::value_type& pair, const std::vector<CountedWord>& words) {
   for (const std::size_t word : pair.second.words) {
@@ -70,20 +64,19 @@ Pairs::const_iterator best_of(const Pairs& pairs, const std::vector<CountedWord>
   return best;
 }
 
-constexpr std::uintmax_t most_bytes = 50'000'000;
+constexpr std::size_t most_bytes = 50'000'000;
 
 bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80; }
 
 std::string read_text(const std::string& path) {
-  const auto size = std::filesystem::file_size(path);
-  if (size > most_bytes) {
-    throw std::invalid_argument(path + " has " + std::to_string(size) + " bytes, expected at most " +
+  const MemoryMap file(path);
+  const std::string_view text = file.bytes();
+  if (text.empty()) throw std::invalid_argument(path + " is empty: expected a text");
+  if (text.size() > most_bytes) {
+    throw std::invalid_argument(path + " has " + std::to_string(text.size()) + " bytes, expected at most " +
                                 std::to_string(most_bytes) + ": take a part of it, such as head -c 10000000 gives");
   }
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file || text.empty()) throw std::invalid_argument(path + " cannot be read, or is empty: expected a text");
-  return text;
+  return std::string(text);
 }
 
 void require_utf8(const std::string& path, const std::string& text) {
@@ -110,10 +103,6 @@ void require_length(const Recipe& recipe, const std::string& part, std::size_t t
                               (tokens == 1 ? " token" : " tokens") + ", expected at least " +
                               std::to_string(recipe.context + 2) + ", two more than the context of " +
                               std::to_string(recipe.context) + ": take a longer text, or a smaller --context");
-}
-
-std::string hash_of(const std::vector<arma::uword>& ids) {
-  return Hash().add(ids.data(), ids.size() * sizeof(arma::uword)).text();
 }
 
 }  // namespace
@@ -196,12 +185,17 @@ std::string tokenizer_json(const TokenizerData& tokenizer) {
 
 std::vector<PiecePair> learned_merges(std::vector<CountedWord> words, arma::uword count) {
   Pairs pairs;
-  for (std::size_t w = 0; w < words.size(); ++w) {
-    visit_pairs(words[w], [&](const PiecePair& pair) {
-      pairs[pair].count += words[w].count;
-      pairs[pair].words.insert(w);
+  const auto visit_places = [&](std::size_t w, const auto& visit) {
+    const std::vector<std::string>& pieces = words[w].pieces;
+    for (std::size_t i = 1; i < pieces.size(); ++i) visit(pairs[{pieces[i - 1], pieces[i]}]);
+  };
+  const auto add_pairs_of = [&](std::size_t w) {
+    visit_places(w, [&](Places& places) {
+      places.count += words[w].count;
+      places.words.insert(w);
     });
-  }
+  };
+  for (std::size_t w = 0; w < words.size(); ++w) add_pairs_of(w);
   std::vector<PiecePair> merges;
   while (merges.size() < count) {
     const auto best = best_of(pairs, words);
@@ -209,12 +203,9 @@ std::vector<PiecePair> learned_merges(std::vector<CountedWord> words, arma::uwor
     merges.push_back(best->first);
     const std::set<std::size_t> changed = best->second.words;
     for (const std::size_t w : changed) {
-      visit_pairs(words[w], [&](const PiecePair& pair) { pairs[pair].count -= words[w].count; });
+      visit_places(w, [&](Places& places) { places.count -= words[w].count; });
       words[w] = merge_pair({words[w]}, merges.back()).front();
-      visit_pairs(words[w], [&](const PiecePair& pair) {
-        pairs[pair].count += words[w].count;
-        pairs[pair].words.insert(w);
-      });
+      add_pairs_of(w);
     }
     pairs.erase(merges.back());
   }
@@ -241,7 +232,7 @@ TextData read_text_data(Recipe& recipe) {
   require_length(recipe, "the part to learn from", data.training_ids.size());
   require_length(recipe, "the last tenth, which is held out,", ids_of(data.held_out, data.tokenizer).size());
   recipe.text_hash = Hash().add(text).text();
-  recipe.ids_hash = hash_of(data.training_ids);
+  recipe.ids_hash = Hash().add(data.training_ids.data(), data.training_ids.size() * sizeof(arma::uword)).text();
   recipe.vocab_size = data.tokenizer.tokens.size();
   return data;
 }

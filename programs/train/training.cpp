@@ -10,6 +10,11 @@
 
 namespace attn::training {
 
+using Json = nlohmann::json;
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Recipe, task, text, text_hash, ids_hash, tokens, architecture, vocab_size, width,
+                                   layers, heads, kv_heads, context, batch, steps, rate, seed, fast)
+
 namespace {
 
 /// SwiGLU has three matrices where others have two: 8/3 E instead of 4 E, rounded up to a multiple of 32.
@@ -17,83 +22,23 @@ arma::uword hidden_dim_of(const Recipe& recipe) {
   return recipe.architecture == "gpt2" ? 4 * recipe.width : (8 * recipe.width / 3 + 31) / 32 * 32;
 }
 
-using Json = nlohmann::json;
-
-/// Calls visit(name, field) for each text of a recipe, and visit(name, field, least, most) for each size, within what the
-/// command line allows.
-template <typename AnyRecipe, typename Visit>
-void visit_fields(AnyRecipe& recipe, const Visit& visit) {
-  visit("task", recipe.task);
-  visit("text", recipe.text);
-  visit("text_hash", recipe.text_hash);
-  visit("ids_hash", recipe.ids_hash);
-  visit("tokens", recipe.tokens);
-  visit("architecture", recipe.architecture);
-  visit("vocab_size", recipe.vocab_size, 1, 10'000'000);
-  visit("width", recipe.width, 2, 4096);
-  visit("layers", recipe.layers, 1, 64);
-  visit("heads", recipe.heads, 1, 256);
-  visit("kv_heads", recipe.kv_heads, 1, 256);
-  visit("context", recipe.context, 2, 4096);
-  visit("batch", recipe.batch, 1, 4096);
-  visit("steps", recipe.steps, 1, 1'000'000);
-  visit("seed", recipe.seed, 0, ~std::uint64_t{0});
-}
-
-/// Reads a field of a recipe, for visit_fields.
-struct FieldReader {
-  const Json& fields;
-
-  void operator()(const char* name, std::string& value) const {
-    const auto found = fields.find(name);
-    if (found == fields.end() || !found->is_string()) {
-      throw std::invalid_argument(std::string(name) + " of the recipe is missing, or not a text");
-    }
-    value = found->get<std::string>();
-  }
-
-  template <typename Size>
-  void operator()(const char* name, Size& value, std::uint64_t least, std::uint64_t most) const {
-    const auto found = fields.find(name);
-    if (found == fields.end() || !found->is_number_unsigned() || found->get<std::uint64_t>() > most) {
-      throw std::invalid_argument(std::string(name) + " of the recipe is missing, or not a number up to " +
-                                  std::to_string(most));
-    }
-    value = found->get<Size>();
-    if (value < least) throw std::invalid_argument(std::string(name) + " of the recipe is " + std::to_string(value));
-  }
-};
-
-void require(bool fits, const std::string& what) {
-  if (!fits) throw std::invalid_argument("the recipe has " + what + ", which this version does not know");
-}
-
-/// As the task needs it at first.
-void initialize_for(LanguageModel& model, const Task& task, std::uint64_t seed) {
-  initialize(model, seed);
-  constexpr double factor = 5;  // GPT-2's deviation of 0.02 is one for matrices that are much wider
+/// GPT-2's deviation of 0.02 is one for matrices with E = 2500: 1 / sqrt(E), which keeps the size of what goes
+/// through. A text's embeddings keep it: the head is tied, and all tokens are predicted nearly alike at first.
+void initialize_for(const Recipe& recipe, LanguageModel& model) {
+  initialize(model, recipe.seed);
+  const double factor = recipe.is_text() ? 1 / (0.02 * std::sqrt(static_cast<double>(recipe.width))) : 5;
   for (const ParameterView& parameter : parameters_of(model)) {
-    if (parameter.decayed) parameter.vector() *= factor;
+    const bool is_of_block = parameter.name.rfind("blocks.", 0) == 0;
+    if (parameter.decayed && (is_of_block || !recipe.is_text())) parameter.vector() *= factor;
   }
-  model.position_embedding *= task.positions / (factor * 0.02);
-}
-
-/// GPT-2's deviation of 0.02 is that of matrices with E = 2500: 1 / sqrt(E), which keeps the size of what goes
-/// through. Of embeddings it stays: the head is tied, and all tokens are predicted nearly alike at first.
-void initialize_for_text(LanguageModel& model, std::uint64_t seed) {
-  initialize(model, seed);
-  const double factor = 1 / (0.02 * std::sqrt(static_cast<double>(model.config().attention.embed_dim)));
-  for (const ParameterView& parameter : parameters_of(model)) {
-    if (parameter.decayed && parameter.name.rfind("blocks.", 0) == 0) parameter.vector() *= factor;
-  }
+  if (!recipe.is_text()) model.position_embedding *= task_named(recipe.task).positions / (factor * 0.02);
 }
 
 }  // namespace
 
 Recipe recipe_of(const TrainOptions& options) {
   Recipe recipe;
-  recipe.seed = options.seed;
-  recipe.fast = options.fast;
+  static_cast<KeptOptions&>(recipe) = options;
   if (options.text.empty()) {
     const Task& task = task_named(options.task);
     recipe.task = task.name;
@@ -108,17 +53,9 @@ Recipe recipe_of(const TrainOptions& options) {
     return recipe;
   }
   recipe.text = std::filesystem::weakly_canonical(std::filesystem::absolute(options.text)).string();
-  recipe.tokens = options.tokens;
-  recipe.architecture = options.architecture;
   recipe.vocab_size = options.vocab.value_or(default_vocab);
-  recipe.width = options.width;
-  recipe.layers = options.layers;
-  recipe.heads = options.heads;
   recipe.kv_heads = options.kv_heads.value_or(options.heads);
-  recipe.context = options.context;
-  recipe.batch = options.batch;
   recipe.steps = options.steps.value_or(default_text_steps);
-  recipe.rate = options.rate;
   return recipe;
 }
 
@@ -144,53 +81,49 @@ TrainingConfig training_config_of(const Recipe& recipe) {
   TrainingConfig config;
   config.optimizer.beta2 = 0.95;  // the mean of about 20 steps: a training has a few hundred
   config.schedule.max_rate = recipe.rate;
+  config.schedule.min_rate = recipe.rate / 50;
   config.schedule.total_steps = recipe.steps;
-  if (recipe.is_text()) {
-    config.optimizer.weight_decay = 0.1;
-    config.schedule.min_rate = recipe.rate / 50;
-    config.schedule.warmup_steps = std::min<arma::uword>(recipe.steps, std::max<arma::uword>(recipe.steps / 25, 1));
-  } else {
-    config.schedule.min_rate = recipe.rate / 50;
-    config.schedule.warmup_steps = std::min(task_named(recipe.task).warmup_steps, recipe.steps);
-  }
+  if (recipe.is_text()) config.optimizer.weight_decay = 0.1;
+  const arma::uword warmup =
+      recipe.is_text() ? std::max<arma::uword>(recipe.steps / 25, 1) : task_named(recipe.task).warmup_steps;
+  config.schedule.warmup_steps = std::min(recipe.steps, warmup);
   return config;
 }
 
-std::string to_json(const Recipe& recipe) {
-  Json fields = {{"rate", recipe.rate}, {"fast", recipe.fast}};
-  visit_fields(recipe, [&](const char* name, const auto& value, auto...) { fields[name] = value; });
-  return fields.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string to_json(const Recipe& recipe) { return Json(recipe).dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Recipe recipe_from_json(const std::string& json) {
-  const Json fields = Json::parse(json, nullptr, false);
-  if (!fields.is_object()) throw std::invalid_argument("the recipe is not a JSON object");
+  const auto require = [](bool fits, const std::string& what) {
+    if (!fits) throw std::invalid_argument("the recipe has " + what + ", which this version does not know");
+  };
   Recipe recipe;
-  visit_fields(recipe, FieldReader{fields});
-  const auto fast = fields.find("fast");
-  require(fast != fields.end() && fast->is_boolean(), "no word on whether it is fast");
-  recipe.fast = fast->get<bool>();
-  const auto rate = fields.find("rate");
-  require(rate != fields.end() && rate->is_number(), "no learning rate");
-  recipe.rate = rate->get<double>();
-  require(std::isfinite(recipe.rate) && recipe.rate > 0, "a learning rate that is no number above 0");
-  require(recipe.architecture == "llama" || recipe.architecture == "gpt2", "the architecture " + recipe.architecture);
-  if (!recipe.is_text()) {
-    require(std::any_of(tasks().begin(), tasks().end(), [&](const Task& task) { return task.name == recipe.task; }),
-            "the task " + recipe.task);
-  } else {
-    require(recipe.tokens == "characters" || recipe.tokens == "bpe", "tokens of the kind " + recipe.tokens);
+  try {
+    recipe = Json::parse(json).get<Recipe>();
+  } catch (const Json::exception& error) {
+    throw std::invalid_argument(std::string("the recipe cannot be read: ") + error.what());
   }
+  const auto require_size = [&](const std::string& name, arma::uword size, arma::uword most) {
+    require(size > 0 && size <= most, "the " + name + " " + std::to_string(size));
+  };
+  require_size("vocab_size", recipe.vocab_size, 10'000'000);
+  require_size("width", recipe.width, 4096);
+  require_size("layers", recipe.layers, 64);
+  require_size("heads", recipe.heads, 256);
+  require_size("kv_heads", recipe.kv_heads, 256);
+  require_size("context", recipe.context, 4096);
+  require_size("batch", recipe.batch, 4096);
+  require_size("steps", recipe.steps, 1'000'000);
+  require(std::isfinite(recipe.rate) && recipe.rate > 0, "a learning rate that is not a number above 0");
+  require(recipe.architecture == "llama" || recipe.architecture == "gpt2", "the architecture " + recipe.architecture);
+  require(!recipe.is_text() || recipe.tokens == "characters" || recipe.tokens == "bpe",
+          "tokens of the kind " + recipe.tokens);
+  if (!recipe.is_text()) task_named(recipe.task);
   return recipe;
 }
 
 Training new_run(const Recipe& recipe) {
   Training training{recipe, LanguageModel(model_config_of(recipe)), {}, {}, std::mt19937_64(recipe.seed)};
-  if (recipe.is_text()) {
-    initialize_for_text(training.model, recipe.seed);
-  } else {
-    initialize_for(training.model, task_named(recipe.task), recipe.seed);
-  }
+  initialize_for(recipe, training.model);
   return training;
 }
 
@@ -218,28 +151,12 @@ double accuracy_of(LanguageModel& model, const Batch& batch) {
   const arma::cube logits = model.extend(batch.ids);  // (L x V x B)
   model.reset();
   arma::uword right = 0;
-  arma::uword all = 0;
   for (arma::uword b = 0; b < logits.n_slices; ++b) {
-    const arma::ucolvec likeliest = arma::index_max(logits.slice(b), 1);  // (L x 1)
-    for (arma::uword i = 0; i < likeliest.n_elem; ++i) {
-      if (batch.targets(i, b) == ignored_target) continue;
-      ++all;
-      right += likeliest(i) == batch.targets(i, b) ? 1 : 0;
-    }
+    const arma::uvec likeliest = arma::index_max(logits.slice(b), 1);  // (L x 1)
+    right += arma::accu(likeliest == batch.targets.col(b));            // ignored_target is not a token
   }
+  const arma::uword all = arma::accu(batch.targets != ignored_target);
   return all == 0 ? 0 : static_cast<double>(right) / static_cast<double>(all);
-}
-
-std::vector<arma::uword> written_after(LanguageModel& model, const std::vector<arma::uword>& ids, arma::uword count) {
-  model.reset();
-  arma::cube logits = model.extend(arma::umat(arma::uvec(ids)));  // (L x V x 1)
-  std::vector<arma::uword> written;
-  while (written.size() < count) {
-    written.push_back(logits.slice(0).tail_rows(1).index_max());
-    if (written.size() < count) logits = model.extend(arma::umat(1, 1, arma::fill::value(written.back())));
-  }
-  model.reset();
-  return written;
 }
 
 }  // namespace attn::training

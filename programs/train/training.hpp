@@ -38,24 +38,14 @@ class Hash {
 
 /// What a training is asked to do: plain data, saved with it. With the same recipe, and the same text, all numbers
 /// are the same.
-struct Recipe {
+struct Recipe : KeptOptions {
   std::string task;            ///< "reverse"; empty: a text is learned
   std::string text;            ///< the text's path, from the root; empty: a task is learned
   std::string text_hash;       ///< of its bytes
   std::string ids_hash;        ///< of its tokens, as ids
-  std::string tokens;          ///< "characters" or "bpe"; empty for a task
-  std::string architecture;    ///< "llama" or "gpt2"
   arma::uword vocab_size = 0;  ///< V
-  arma::uword width = 0;       ///< E
-  arma::uword layers = 0;      ///< N
-  arma::uword heads = 0;       ///< H
   arma::uword kv_heads = 0;    ///< G
-  arma::uword context = 0;     ///< L
-  arma::uword batch = 0;       ///< B
   arma::uword steps = 0;
-  double rate = 0;  ///< the highest learning rate
-  std::uint64_t seed = 0;
-  bool fast = false;  ///< its steps are made by the fast kernels
 
   bool is_text() const { return task.empty(); }
 };
@@ -101,9 +91,6 @@ double loss_of(LanguageModel& model, const Batch& batch);
 
 /// The share of the targets that count for which the right token is the likeliest one.
 double accuracy_of(LanguageModel& model, const Batch& batch);
-
-/// The likeliest tokens after a text, one after the other, each of them read before the next one is written.
-std::vector<arma::uword> written_after(LanguageModel& model, const std::vector<arma::uword>& ids, arma::uword count);
 
 /// Makes the steps of a training.
 class Steps {

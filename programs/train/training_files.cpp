@@ -76,61 +76,6 @@ std::string safetensors_file(const Tensors& tensors, const Metadata& metadata) {
   return file;
 }
 
-/// The tensors of a safetensors file whose numbers are doubles, to be taken one by one.
-class DoubleTensors {
- public:
-  /// @param file all bytes, which have to outlive this
-  /// @throws std::invalid_argument as read_header.
-  explicit DoubleTensors(std::string_view file) : file_(file) {
-    for (const TensorEntry& entry : read_header(file)) entries_.emplace(entry.name, entry);
-  }
-
-  /// The bytes of all tensors.
-  std::string_view numbers() const {
-    std::size_t begin = file_.size();
-    for (const auto& [name, entry] : entries_) begin = std::min<std::size_t>(begin, entry.begin);
-    return file_.substr(begin);
-  }
-
-  /// How many numbers a tensor has.
-  /// @throws std::invalid_argument naming it, when it is missing.
-  arma::uword size_of(const std::string& name) const {
-    const TensorEntry& entry = entry_of(name);
-    return (entry.end - entry.begin) / sizeof(double);
-  }
-
-  /// Copies a tensor of one axis.
-  /// @param numbers where they are put: `size` of them
-  /// @throws std::invalid_argument naming it, when it is missing, of another size or type, or not finite.
-  void take(const std::string& name, double* numbers, arma::uword size) {
-    const TensorEntry& entry = entry_of(name);
-    if (entry.dtype != "F64" || entry.shape != std::vector<arma::uword>{size}) {
-      refuse(name + " is not a list of " + std::to_string(size) + " numbers of type F64");
-    }
-    if (size > 0) std::memcpy(numbers, file_.data() + entry.begin, size * sizeof(double));
-    const bool finite = std::all_of(numbers, numbers + size, [](double x) { return std::isfinite(x); });
-    if (!finite) refuse(name + " has numbers that are not finite");
-    ++taken_;
-  }
-
-  /// @throws std::invalid_argument when there are other tensors than those that were taken.
-  void require_all_taken() const {
-    if (taken_ == entries_.size()) return;
-    refuse("it has " + std::to_string(entries_.size()) + " tensors, expected " + std::to_string(taken_));
-  }
-
- private:
-  const TensorEntry& entry_of(const std::string& name) const {
-    const auto found = entries_.find(name);
-    if (found == entries_.end()) refuse(name + " is missing");
-    return found->second;
-  }
-
-  std::string_view file_;
-  std::map<std::string, TensorEntry> entries_;
-  std::size_t taken_ = 0;
-};
-
 // ------------------------------------------------------------------------------------------------- models for others
 
 /// A weight of nn.Linear: (out x in).
@@ -208,35 +153,57 @@ std::string checksum_of(const Metadata& metadata, std::string_view numbers) {
   return hash.add(numbers.data(), numbers.size()).text();
 }
 
-/// @param file one that read_header has accepted
-Metadata metadata_of(std::string_view file) {
-  std::uint64_t size = 0;
-  std::memcpy(&size, file.data(), sizeof size);
-  const auto header = nlohmann::json::parse(file.substr(8, size), nullptr, false);
-  const auto found = header.find("__metadata__");
-  if (found == header.end() || !found->is_object()) refuse("it has no __metadata__: it is no saved training");
+/// A file that was saved: its texts, its tensors, and the bytes of all their numbers.
+struct SavedFile {
   Metadata metadata;
-  for (const auto& [key, value] : found->items()) {
-    if (!value.is_string()) refuse("__metadata__ has no text for " + key);
-    metadata[key] = value.get<std::string>();
+  std::map<std::string, TensorEntry> tensors;
+  std::string_view file;
+  std::string_view numbers;
+};
+
+/// @throws std::invalid_argument as read_header, and when the file is of another format or version, or was damaged.
+SavedFile open_saved(std::string_view file) {
+  SavedFile saved{{}, {}, file, {}};
+  for (const TensorEntry& entry : read_header(file)) saved.tensors.emplace(entry.name, entry);
+  std::uint64_t header_size = 0;
+  std::memcpy(&header_size, file.data(), sizeof header_size);
+  saved.numbers = file.substr(8 + header_size);
+  try {
+    saved.metadata = nlohmann::json::parse(file.substr(8, header_size)).at("__metadata__").get<Metadata>();
+  } catch (const nlohmann::json::exception&) {
+    refuse("it has no __metadata__: it is no saved training");
   }
-  for (const char* key : {"format", "version", "recipe", "examples", "checksum"}) {
-    if (metadata.count(key) == 0) refuse(std::string("__metadata__ has no ") + key + ": it is no saved training");
-  }
+  Metadata& metadata = saved.metadata;
   if (metadata["format"] != format) refuse("its format is \"" + metadata["format"] + "\": it is no saved training");
   if (metadata["version"] != version) {
     refuse("its version is " + metadata["version"] + ", and this program reads version " + version +
            ": go on with the program that wrote it");
   }
-  return metadata;
+  if (metadata["checksum"] != checksum_of(metadata, saved.numbers)) {
+    refuse("its checksum does not fit: the file was damaged");
+  }
+  return saved;
 }
 
-void require_room(const Recipe& recipe, std::string_view file) {
-  const arma::uword numbers = number_of_parameters(model_config_of(recipe));
-  if (numbers > file.size() / sizeof(double)) {
-    refuse("it is too small for its model: " + std::to_string(file.size()) + " bytes, expected at least " +
-           std::to_string(numbers * sizeof(double)));
-  }
+/// The numbers of a tensor of one axis, which is then no longer in `saved`.
+/// @throws std::invalid_argument naming it, when it is missing, of another type, or not finite.
+std::vector<double> take(SavedFile& saved, const std::string& name) {
+  const auto found = saved.tensors.find(name);
+  if (found == saved.tensors.end()) refuse(name + " is missing");
+  const TensorEntry entry = found->second;
+  saved.tensors.erase(found);
+  if (entry.dtype != "F64" || entry.shape.size() != 1) refuse(name + " is not a list of numbers of type F64");
+  std::vector<double> numbers(entry.shape[0]);
+  if (!numbers.empty()) std::memcpy(numbers.data(), saved.file.data() + entry.begin, entry.end - entry.begin);
+  const bool finite = std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
+  if (!finite) refuse(name + " has numbers that are not finite");
+  return numbers;
+}
+
+arma::vec take(SavedFile& saved, const std::string& name, arma::uword size) {
+  const std::vector<double> numbers = take(saved, name);
+  if (numbers.size() == size) return numbers;
+  refuse(name + " has " + std::to_string(numbers.size()) + " numbers, expected " + std::to_string(size));
 }
 
 }  // namespace
@@ -281,16 +248,16 @@ std::string exported_weights(const LanguageModel& model) {
 std::string saved_training(Training& training) {
   Tensors tensors;
   const std::vector<ParameterView> parameters = parameters_of(training.model);
-  const auto add = [&](const std::string& kind, const auto& numbers_of) {
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      tensors.push_back(double_list(kind + parameters[i].name, numbers_of(i), parameters[i].size));
+  for (const ParameterView& parameter : parameters) {
+    tensors.push_back(double_list("model." + parameter.name, parameter.values, parameter.size));
+  }
+  const auto add_moments = [&](const std::string& kind, const std::vector<arma::vec>& moments) {
+    for (std::size_t i = 0; i < moments.size(); ++i) {
+      tensors.push_back(double_list(kind + parameters[i].name, moments[i].memptr(), moments[i].n_elem));
     }
   };
-  add("model.", [&](std::size_t i) { return parameters[i].values; });
-  if (!training.state.m.empty()) {
-    add("m.", [&](std::size_t i) { return training.state.m[i].memptr(); });
-    add("v.", [&](std::size_t i) { return training.state.v[i].memptr(); });
-  }
+  add_moments("m.", training.state.m);
+  add_moments("v.", training.state.v);
   tensors.push_back(double_list("losses", training.losses.data(), training.losses.size()));
   std::ostringstream examples;
   examples << training.examples;
@@ -303,43 +270,28 @@ std::string saved_training(Training& training) {
 }
 
 Training read_training(std::string_view file) {
-  DoubleTensors tensors(file);
-  const Metadata metadata = metadata_of(file);
-  if (metadata.at("checksum") != checksum_of(metadata, tensors.numbers())) {
-    refuse("its checksum does not fit: the file was damaged");
+  SavedFile saved = open_saved(file);
+  const Recipe recipe = recipe_from_json(saved.metadata["recipe"]);
+  const arma::uword needed = bytes_in_memory(model_config_of(recipe));
+  if (needed > file.size()) {
+    refuse("it is too small for its model: " + std::to_string(file.size()) + " bytes, expected at least " +
+           std::to_string(needed));
   }
-  const Recipe recipe = recipe_from_json(metadata.at("recipe"));
-  Training training{recipe,
-                    LanguageModel([&] {
-                      require_room(recipe, file);
-                      return model_config_of(recipe);
-                    }()),
-                    {},
-                    {},
-                    {}};
-  training.losses.resize(tensors.size_of("losses"));
-  tensors.take("losses", training.losses.data(), training.losses.size());
+  Training training{recipe, LanguageModel(model_config_of(recipe)), {}, take(saved, "losses"), {}};
   if (training.losses.size() > recipe.steps) refuse("it has more losses than steps");
-  training.state.t = training.losses.size();
+  AdamWState& state = training.state;
+  state.t = training.losses.size();
   for (const ParameterView& parameter : parameters_of(training.model)) {
-    tensors.take("model." + parameter.name, parameter.values, parameter.size);
-    if (training.state.t == 0) continue;
-    for (auto* moments : {&training.state.m, &training.state.v}) {
-      const std::string kind = moments == &training.state.m ? "m." : "v.";
-      moments->emplace_back(parameter.size, arma::fill::zeros);
-      tensors.take(kind + parameter.name, moments->back().memptr(), parameter.size);
-    }
+    parameter.vector() = take(saved, "model." + parameter.name, parameter.size);
+    if (state.t == 0) continue;
+    state.m.push_back(take(saved, "m." + parameter.name, parameter.size));
+    state.v.push_back(take(saved, "v." + parameter.name, parameter.size));
   }
-  tensors.require_all_taken();
-  std::istringstream examples(metadata.at("examples"));
+  if (!saved.tensors.empty()) refuse("it has tensors that its model lacks, such as " + saved.tensors.begin()->first);
+  std::istringstream examples(saved.metadata["examples"]);
   examples >> training.examples;
   if (!examples) refuse("the state of its generator cannot be read");
   return training;
-}
-
-Progressed read_progress(std::string_view file) {
-  const DoubleTensors tensors(file);
-  return {recipe_from_json(metadata_of(file).at("recipe")), tensors.size_of("losses")};
 }
 
 }  // namespace attn::training

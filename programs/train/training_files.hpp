@@ -35,15 +35,4 @@ std::string saved_training(Training& training);
 ///         that are not finite.
 Training read_training(std::string_view file);
 
-/// Only what the training is, and how far: nothing of what is large is kept.
-struct Progressed {
-  Recipe recipe;
-  arma::uword steps = 0;  ///< that were made
-
-  bool is_finished() const { return steps >= recipe.steps; }
-};
-
-/// @throws std::invalid_argument as read_training, but for the numbers, which are not looked at.
-Progressed read_progress(std::string_view file);
-
 }  // namespace attn::training

@@ -1,11 +1,10 @@
 #include "train/training_folder.hpp"
 
-#include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -29,15 +28,6 @@ fs::path trainings() { return fs::path("models") / "trained"; }
 
 [[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
 
-/// @return a descriptor that holds the folder until it is closed, or until the program ends
-int lock(const fs::path& folder) {
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) refuse(folder.string() + " cannot be opened: expected a folder that may be read");
-  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return descriptor;
-  close(descriptor);
-  refuse("another program is training in " + folder.string() + ": wait for it, or take another folder with --save");
-}
-
 /// What a program that was killed has left beside a file.
 bool is_left_over(const std::string& name) { return name.find(".new-") != std::string::npos; }
 
@@ -51,19 +41,20 @@ void require_free(const fs::path& folder) {
     }
     return;
   }
-  const Progressed old = [&] {
+  const Training old = [&] {
     try {
-      return read_progress(MemoryMap(file).bytes());
+      return read_training(MemoryMap(file).bytes());
     } catch (const std::invalid_argument& error) {
       refuse(file.string() + " cannot be read: " + error.what() + ". It is left as it is: " + otherwise);
     }
   }();
-  if (!old.is_finished() && old.steps > 0) {
-    refuse(folder.string() + " holds a training that is not finished, " + std::to_string(old.steps) + " of " +
-           std::to_string(old.recipe.steps) + " steps: go on with it by ./learn train " +
-           (old.recipe.fast ? "--fast " : "") + "--resume " + folder.string() + ", " + otherwise);
+  const std::size_t steps = old.losses.size();
+  if (steps > 0 && !old.is_finished()) {
+    refuse(folder.string() + " holds a training that is not finished, " + std::to_string(steps) + " of " +
+           std::to_string(old.recipe.steps) + " steps: go on with it by " + resume_command(old.recipe, folder) + ", " +
+           otherwise);
   }
-  if (old.steps > 0 && old.recipe.is_text()) {
+  if (steps > 0 && old.recipe.is_text()) {
     refuse(folder.string() + " holds a model that was trained on " + old.recipe.text + ": " + otherwise);
   }
 }
@@ -99,6 +90,10 @@ fs::path newest_training() {
   return newest;
 }
 
+std::string resume_command(const Recipe& recipe, const fs::path& folder) {
+  return std::string("./learn train ") + (recipe.fast ? "--fast " : "") + "--resume " + folder.string();
+}
+
 TrainingFolder TrainingFolder::for_new(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -106,7 +101,7 @@ TrainingFolder TrainingFolder::for_new(const fs::path& folder) {
     refuse("the folder " + folder.string() + " cannot be made" + (error ? ": " + error.message() : "") +
            ". Give another one with --save");
   }
-  TrainingFolder result(folder, lock(folder));
+  TrainingFolder result(folder);
   require_free(folder);
   return result;
 }
@@ -116,14 +111,13 @@ TrainingFolder TrainingFolder::for_resumed(const fs::path& folder) {
     refuse(folder.string() + " has no " + training_file +
            ": expected the folder of a training that was stopped, such as " + (trainings() / "reverse").string());
   }
-  return {folder, lock(folder)};
+  return TrainingFolder(folder);
 }
 
-TrainingFolder::TrainingFolder(TrainingFolder&& other) noexcept
-    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
-
-TrainingFolder::~TrainingFolder() {
-  if (lock_ >= 0) close(lock_);
+TrainingFolder::TrainingFolder(fs::path path) : path_(std::move(path)), lock_(opendir(path_.c_str()), closedir) {
+  if (!lock_) refuse(path_.string() + " cannot be opened: expected a folder that may be read");
+  if (flock(dirfd(lock_.get()), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  refuse("another program is training in " + path_.string() + ": wait for it, or take another folder with --save");
 }
 
 Training TrainingFolder::read() const {

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <dirent.h>
+
 #include <filesystem>
+#include <memory>
 #include <string>
 
 #include "attn/tokenizer_files.hpp"
@@ -14,6 +17,9 @@ std::filesystem::path usual_folder(const Recipe& recipe);
 /// The folder in models/trained whose training was saved last.
 /// @throws std::invalid_argument when there is none.
 std::filesystem::path newest_training();
+
+/// The command that goes on with a training.
+std::string resume_command(const Recipe& recipe, const std::filesystem::path& folder);
 
 /// The folder of one training: training.safetensors, and for a text what ./learn generate reads, too. Each file is
 /// there as a whole, or as it was before. While this lives, no other program may train in the folder.
@@ -29,12 +35,6 @@ class TrainingFolder {
   /// @throws std::invalid_argument when there is none, or another program trains in it.
   static TrainingFolder for_resumed(const std::filesystem::path& folder);
 
-  TrainingFolder(TrainingFolder&& other) noexcept;
-  TrainingFolder(const TrainingFolder&) = delete;
-  TrainingFolder& operator=(const TrainingFolder&) = delete;
-  TrainingFolder& operator=(TrainingFolder&&) = delete;
-  ~TrainingFolder();
-
   /// @throws std::invalid_argument naming the file and why it cannot be resumed; also when it is finished.
   Training read() const;
 
@@ -49,10 +49,12 @@ class TrainingFolder {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  TrainingFolder(std::filesystem::path path, int lock) : path_(std::move(path)), lock_(lock) {}
+  using Lock = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+  explicit TrainingFolder(std::filesystem::path path);
 
   std::filesystem::path path_;
-  int lock_;
+  Lock lock_;
 };
 
 }  // namespace attn::training

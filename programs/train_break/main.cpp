@@ -2,15 +2,13 @@
 // code is the reference's.
 //
 // Exit codes: 0 well, 2 it cannot be run as asked, 130 ended by Ctrl-C.
-#include <poll.h>
-
 #include <CLI/CLI.hpp>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "lesson/text.hpp"
 #include "shared/program_end.hpp"
@@ -38,33 +36,14 @@ void introduce(const Break& broken, const Recipe& recipe, const TextStyle& style
             << std::flush;
 }
 
-/// Reads from both until there is no more, or Ctrl-C.
-void watch(std::array<TrainingProcess*, 2> trainings, Progress& progress) {
-  std::array<bool, 2> open = {true, true};
-  std::size_t shown = 0;
-  while ((open[0] || open[1]) && !was_interrupted()) {
-    std::array<pollfd, 2> ends{};
-    for (std::size_t i = 0; i < 2; ++i) ends[i] = {open[i] ? trainings[i]->descriptor() : -1, POLLIN, 0};
-    if (poll(ends.data(), ends.size(), 200) < 0) continue;
-    for (std::size_t i = 0; i < 2; ++i) {
-      if (ends[i].revents != 0) open[i] = trainings[i]->read();
-    }
-    const auto& losses = trainings[0]->losses();
-    for (; shown < losses.size(); ++shown) {
-      progress.show({losses.begin(), losses.begin() + static_cast<std::ptrdiff_t>(shown) + 1});
-    }
-  }
-  progress.finish(trainings[0]->losses(), was_interrupted() ? " (interrupted)" : "");
-}
-
-std::string outcome_text(const TrainingProcess& training) {
-  const auto& losses = training.losses();
+std::string outcome_text(const TrainingReport& training) {
+  const std::vector<double>& losses = training.losses;
   const std::string steps = std::to_string(losses.size()) + (losses.size() == 1 ? " step" : " steps");
   if (losses.empty()) return "ended before its first step";
   if (!std::isfinite(losses.back())) return "its loss is no number from step " + std::to_string(losses.size()) + " on";
-  if (!training.outcome()) return "loss " + with_decimals(losses.back(), 3) + " after " + steps;
-  return "loss " + with_decimals(training.outcome()->held_out_loss, 3) + " on held-out sequences, of which it writes " +
-         with_decimals(100 * training.outcome()->accuracy, 1) + " % right";
+  if (!training.outcome) return "loss " + with_decimals(losses.back(), 3) + " after " + steps;
+  return "loss " + with_decimals(training.outcome->held_out_loss, 3) + " on held-out sequences, of which it writes " +
+         with_decimals(100 * training.outcome->accuracy, 1) + " % right";
 }
 
 /// @return the exit code
@@ -73,22 +52,25 @@ int run(const TrainOptions& options, bool task_was_given) {
   const Recipe recipe = recipe_of(broken, options, task_was_given);
   const TextStyle style = TextStyle::of_output();
   introduce(broken, recipe, style);
-  TrainingProcess right(recipe, broken.right, "");
-  TrainingProcess wrong(recipe, broken.wrong, broken.id);
+  TrainingProcess process(recipe, broken.wrong, broken.id);
   catch_interrupts();
   Progress progress(style, recipe.steps, 2 * length * batch_size);
-  watch({&right, &wrong}, progress);
-  right.stop();
-  wrong.stop();
+  const TrainingReport right = train_variant(recipe, broken.right, [&](const std::vector<double>& losses) {
+    progress.show(losses);
+    return !was_interrupted();
+  });
+  process.wait([] { return !was_interrupted(); });
+  const TrainingReport wrong = process.report();
+  progress.finish(right.losses, was_interrupted() ? " (interrupted)" : "");
 
-  const TwoCurves curves{right.losses(), wrong.losses(), std::log(static_cast<double>(symbols))};
-  if (!right.losses().empty()) std::cout << "\n" << curves_text(curves, style.ascii);
+  const TwoCurves curves{right.losses, wrong.losses, std::log(static_cast<double>(symbols))};
+  std::cout << "\n" << curves_text(curves, style.ascii);
   std::cout << "\nright:             " << outcome_text(right) << "\n"
             << "with the mistake:  " << outcome_text(wrong) << "\n"
             << "guessing:          loss " << with_decimals(curves.guessing, 3) << ", "
             << with_decimals(100 * accuracy_of_guessing(), 1) << " % right\n";
   if (!broken.look_for.empty()) std::cout << "\n" << style("What to look for: " + broken.look_for) << "\n";
-  if (!options.svg.empty() && !right.losses().empty()) {
+  if (!options.svg.empty()) {
     write_new_file(options.svg, curves_svg(curves, recipe.task, broken.name));
     std::cout << "wrote " << options.svg << "\n";
   }

@@ -1,15 +1,18 @@
 #include "train_break/trainings.hpp"
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <random>
 #include <stdexcept>
+#include <thread>
 
 #include "attn/initialization.hpp"
 #include "train/tasks.hpp"
@@ -57,28 +60,6 @@ void pull_back(const LanguageModel& model, LanguageModelGradients& gradients) {
   }
 }
 
-void report(int descriptor, double value) {
-  if (write(descriptor, &value, sizeof value) != sizeof value) _exit(1);  // the reader has ended
-}
-
-/// In the new process: reports each loss, then the outcome.
-void train(const Recipe& recipe, int descriptor) {
-  Training run = new_run(recipe);
-  const Task& task = task_named(recipe.task);
-  const TrainingConfig config = training_config_of(recipe);
-  for (arma::uword step = 0; step < recipe.steps; ++step) {
-    const double loss = train_step(run.model, run.state, {task.draw(batch_size, run.examples)}, config).loss;
-    report(descriptor, loss);
-    if (!std::isfinite(loss)) return;
-  }
-  set_training(false);
-  std::mt19937_64 held_out = held_out_generator(recipe);
-  const Batch batch = task.draw(300, held_out);
-  report(descriptor, variant_loss_and_gradients(run.model, batch.ids, batch.targets).loss);
-  LanguageModel model = as_computed(run.model);
-  report(descriptor, accuracy_of(model, batch));
-}
-
 }  // namespace
 
 void choose_variant(Variant variant, std::uint64_t seed) {
@@ -100,61 +81,65 @@ LanguageModel as_computed(LanguageModel model) {
   return model;
 }
 
-TrainingProcess::TrainingProcess(const Recipe& recipe, Variant variant, const std::string& mistake)
-    : steps_(recipe.steps) {
-  int ends[2];
-  if (pipe(ends) != 0) throw std::runtime_error(std::string("no pipe: ") + std::strerror(errno));
-  process_ = fork();
-  if (process_ < 0) throw std::runtime_error(std::string("no second process: ") + std::strerror(errno));
-  if (process_ == 0) {
-    std::signal(SIGINT, SIG_IGN);  // whoever reads ends it
-    close(ends[0]);
-    if (!mistake.empty()) setenv("ATTN_MISTAKE", mistake.c_str(), 1);
-    choose_variant(variant, recipe.seed);
-    int result = 0;
-    try {
-      train(recipe, ends[1]);
-    } catch (const std::exception&) {  // a mistake may lead to shapes that do not fit
-      result = 1;
-    }
-    _exit(result);
+TrainingReport train_variant(const Recipe& recipe, Variant variant,
+                             const std::function<bool(const std::vector<double>&)>& go_on) {
+  choose_variant(variant, recipe.seed);
+  Training run = new_run(recipe);
+  const Task& task = task_named(recipe.task);
+  const TrainingConfig config = training_config_of(recipe);
+  TrainingReport report;
+  while (report.losses.size() < recipe.steps) {
+    const Batch batch = task.draw(batch_size, run.examples);
+    report.losses.push_back(train_step(run.model, run.state, {batch}, config).loss);
+    if (!go_on(report.losses) || !std::isfinite(report.losses.back())) return report;
   }
-  close(ends[1]);
-  descriptor_ = ends[0];
+  set_training(false);
+  std::mt19937_64 held_out = held_out_generator(recipe);
+  const Batch batch = task.draw(300, held_out);
+  const double loss = variant_loss_and_gradients(run.model, batch.ids, batch.targets).loss;
+  LanguageModel model = as_computed(run.model);
+  report.outcome = Outcome{loss, accuracy_of(model, batch)};
+  return report;
+}
+
+TrainingProcess::TrainingProcess(const Recipe& recipe, Variant variant, const std::string& mistake)
+    : steps_(recipe.steps), file_(memfd_create("losses", MFD_CLOEXEC)), process_(file_ < 0 ? -1 : fork()) {
+  if (process_ < 0) throw std::runtime_error(std::string("no second process: ") + std::strerror(errno));
+  if (process_ > 0) return;
+  std::signal(SIGINT, SIG_IGN);  // whoever reads ends it
+  if (!mistake.empty()) setenv("ATTN_MISTAKE", mistake.c_str(), 1);
+  const auto report = [this](const auto& x) { return write(file_, &x, sizeof x) == sizeof x; };
+  try {
+    const auto outcome =
+        train_variant(recipe, variant, [&](const auto& losses) { return report(losses.back()); }).outcome;
+    if (outcome) report(*outcome);
+  } catch (const std::exception&) {  // a mistake may lead to shapes that do not fit
+  }
+  _exit(0);
 }
 
 TrainingProcess::~TrainingProcess() {
-  stop();
-  close(descriptor_);
+  wait([] { return false; });
+  close(file_);
 }
 
-bool TrainingProcess::read() {
-  char bytes[4096];
-  const ssize_t count = ::read(descriptor_, bytes, sizeof bytes);
-  if (count < 0 && errno == EINTR) return true;
-  if (count <= 0) return false;
-  unread_.insert(unread_.end(), bytes, bytes + count);
-  std::vector<double> values(unread_.size() / sizeof(double));
-  if (values.empty()) return true;
-  std::memcpy(values.data(), unread_.data(), values.size() * sizeof(double));
-  unread_.erase(unread_.begin(), unread_.begin() + static_cast<std::ptrdiff_t>(values.size() * sizeof(double)));
-  for (const double value : values) {
-    if (losses_.size() < steps_) {
-      losses_.push_back(value);
-    } else if (!outcome_) {
-      outcome_ = Outcome{value, 0};
+void TrainingProcess::wait(const std::function<bool()>& keep_waiting) {
+  while (process_ > 0 && waitpid(process_, nullptr, WNOHANG) == 0) {
+    if (keep_waiting()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
     } else {
-      outcome_->accuracy = value;
+      kill(process_, SIGKILL);
     }
   }
-  return true;
+  process_ = -1;
 }
 
-void TrainingProcess::stop() {
-  if (process_ < 0) return;
-  kill(process_, SIGKILL);
-  waitpid(process_, nullptr, 0);
-  process_ = -1;
+TrainingReport TrainingProcess::report() const {
+  std::vector<double> values(static_cast<std::size_t>(lseek(file_, 0, SEEK_END)) / sizeof(double));
+  const auto bytes = values.size() * sizeof(double);
+  if (pread(file_, values.data(), bytes, 0) != static_cast<ssize_t>(bytes)) throw std::runtime_error("losses are lost");
+  if (values.size() <= steps_) return {values, {}};
+  return {{values.begin(), values.end() - 2}, Outcome{values[steps_], values[steps_ + 1]}};
 }
 
 }  // namespace attn::training

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,16 @@ struct Outcome {
   double accuracy = 0;  ///< of the tokens that right code writes with the weights that were learned, 0 to 1
 };
 
+struct TrainingReport {
+  std::vector<double> losses;      ///< of each step that was made
+  std::optional<Outcome> outcome;  ///< when it has come to its end
+};
+
+/// Trains until all steps are made or a loss is not finite, or `go_on`, which gets the losses so far after each step,
+/// returns false.
+TrainingReport train_variant(const Recipe& recipe, Variant variant,
+                             const std::function<bool(const std::vector<double>& losses)>& go_on);
+
 /// A training in a process of its own: two at once take no more time than one where there are two cores, and neither can
 /// disturb the other's mistakes.
 class TrainingProcess {
@@ -49,23 +60,16 @@ class TrainingProcess {
   TrainingProcess(const TrainingProcess&) = delete;
   TrainingProcess& operator=(const TrainingProcess&) = delete;
 
-  /// Reads what it has reported since.
-  /// @return false when no more will come
-  bool read();
+  /// Waits until it has ended; ends it when `keep_waiting` returns false.
+  void wait(const std::function<bool()>& keep_waiting);
 
-  void stop();
-
-  int descriptor() const { return descriptor_; }
-  const std::vector<double>& losses() const { return losses_; }       ///< of the steps so far
-  const std::optional<Outcome>& outcome() const { return outcome_; }  ///< when it has come to its end
+  /// What it has done so far.
+  TrainingReport report() const;
 
  private:
   arma::uword steps_;
-  pid_t process_ = -1;
-  int descriptor_ = -1;
-  std::vector<char> unread_;
-  std::vector<double> losses_;
-  std::optional<Outcome> outcome_;
+  int file_;  // in memory: its losses, then its outcome
+  pid_t process_;
 };
 
 }  // namespace attn::training

@@ -212,26 +212,6 @@ arma::cube two_heads() {
   return weights;
 }
 
-/// A picture is one line a thing; every element that is opened is closed, in order. (The test of the demonstration
-/// reads it with an XML parser.)
-void expect_well_formed(const std::string& svg) {
-  Tokens open;
-  for (std::size_t at = svg.find('<'); at != std::string::npos; at = svg.find('<', at + 1)) {
-    const std::size_t end = svg.find('>', at);
-    ASSERT_NE(end, std::string::npos);
-    const std::string tag = svg.substr(at + 1, end - at - 1);
-    if (tag.front() == '?' || tag.back() == '/') continue;
-    if (tag.front() == '/') {
-      ASSERT_FALSE(open.empty());
-      EXPECT_EQ(open.back(), tag.substr(1));
-      open.pop_back();
-    } else {
-      open.push_back(tag.substr(0, tag.find(' ')));
-    }
-  }
-  EXPECT_TRUE(open.empty());
-}
-
 TEST(AttentionMapSvg, HasAPanelForEachHead) {
   const std::string svg = svg_of(two_heads(), {"this", "is"});
   EXPECT_EQ(count(svg, "<g "), 3U);
@@ -244,7 +224,6 @@ TEST(AttentionMapSvg, HasAPanelForEachHead) {
     EXPECT_EQ(count(svg, value), 1U) << value;
   }
   EXPECT_EQ(count(svg, "class=\"value t0\""), 4U);
-  expect_well_formed(svg);
 }
 
 TEST(AttentionMapSvg, ShowsItInWordsWithAColourKeyAndTheOrigin) {
@@ -257,10 +236,9 @@ TEST(AttentionMapSvg, ShowsItInWordsWithAColourKeyAndTheOrigin) {
                     HasSubstr(">The weights are random numbers.</text>"), HasSubstr("class=\"cell s9\"")));
 }
 
-/// The number in an attribute, where `part` occurs for the n-th time.
-int number_after(const std::string& svg, const std::string& part, std::size_t n = 0) {
-  std::size_t at = svg.find(part);
-  for (std::size_t i = 0; i < n && at != std::string::npos; ++i) at = svg.find(part, at + 1);
+/// The number in an attribute, where `part` occurs first.
+int number_after(const std::string& svg, const std::string& part) {
+  const std::size_t at = svg.find(part);
   return at == std::string::npos ? -1 : std::stoi(svg.substr(at + part.size()));
 }
 
@@ -277,8 +255,6 @@ TEST(AttentionMapSvg, HasColoursForDarkPages) {
 
 TEST(AttentionMapSvg, HasPanelsInRowsThatFitOnAPage) {
   const std::string svg = svg_of(arma::cube(4, 4, 8, arma::fill::value(0.25)), many(4));
-  EXPECT_EQ(number_after(svg, "class=\"panel\" transform=\"translate(", 0), 16);
-  EXPECT_GT(number_after(svg, "class=\"panel\" transform=\"translate(", 1), 16);
   EXPECT_EQ(count(svg, "class=\"panel\" transform=\"translate(16 "), 2U);  // nine panels, five in a row
   EXPECT_LE(number_after(svg, " width=\""), 1232);
   const std::string small = svg_of(arma::cube(2, 2, 1, arma::fill::ones), {"a", "b"});
@@ -292,14 +268,11 @@ TEST(AttentionMapSvg, KeepsChineseUprightAndSlantsLongWords) {
   const std::string latin = svg_of(two_heads(), {"a", "sentence"});
   EXPECT_EQ(count(latin, "rotate(-45)"), 6U);
   EXPECT_THAT(svg_of(two_heads(), {"a", "cat"}), Not(HasSubstr("rotate")));
-  expect_well_formed(chinese);
-  expect_well_formed(latin);
 }
 
 TEST(AttentionMapSvg, EscapesWhatXmlReservesAndReplacesWhatIsNoCharacter) {
   const std::string svg = svg_of(two_heads(), {"<a&b>", "\"it's\""});
   EXPECT_THAT(svg, AllOf(HasSubstr("&lt;a&amp;b&gt;"), HasSubstr("&quot;it&apos;s&quot;"), Not(HasSubstr("<a&b>"))));
-  expect_well_formed(svg);
   EXPECT_THAT(svg_of(two_heads(), {"喜😀", "x\xFFy\x01"}),
               AllOf(HasSubstr("喜😀"), HasSubstr("x\uFFFDy\uFFFD"), Not(HasSubstr("\xFF")), Not(HasSubstr("\x01"))));
 }
@@ -308,7 +281,6 @@ TEST(AttentionMapSvg, SaysThatASentenceIsEmpty) {
   const std::string svg = svg_of(arma::cube(0, 0, 2), {});
   EXPECT_EQ(count(svg, "An empty sentence"), 3U);
   EXPECT_EQ(count(svg, "<g "), 0U);
-  expect_well_formed(svg);
 }
 
 TEST(AttentionMapSvg, SaysWhatItLeavesOut) {
@@ -323,20 +295,14 @@ TEST(AttentionMap, RejectsSizesThatDoNotFit) {
   const auto rejected = [](const std::string& words) {
     return ThrowsMessage<std::invalid_argument>(HasSubstr("weights is " + words));
   };
-  const auto text_rejects = [&](const arma::mat& weights, const Tokens& tokens, const std::string& words) {
-    EXPECT_THAT([&] { attention_map_text(weights, tokens, in_ascii); }, rejected(words));
-  };
-  text_rejects(arma::mat(2, 3), {"a", "b"}, "2 x 3, expected 2 x 2");
-  text_rejects(arma::mat(3, 2), {"a", "b"}, "3 x 2, expected 2 x 2");
-  text_rejects(arma::mat(3, 3), {}, "3 x 3, expected 0 x 0");
-  text_rejects(arma::mat(), {"a"}, "0 x 0, expected 1 x 1");
-  const auto svg_rejects = [&](const arma::cube& weights, const Tokens& tokens, const std::string& words) {
-    EXPECT_THAT([&] { svg_of(weights, tokens); }, rejected(words));
-  };
-  svg_rejects(arma::cube(2, 3, 4), {"a", "b"}, "2 x 3 x 4, expected 2 x 2 x H");
-  svg_rejects(arma::cube(3, 2, 4), {"a", "b"}, "3 x 2 x 4, expected 2 x 2 x H");
-  svg_rejects(arma::cube(2, 2, 0), {"a", "b"}, "2 x 2 x 0, expected 2 x 2 x H");
-  svg_rejects(arma::cube(2, 2, 4), {}, "2 x 2 x 4, expected 0 x 0 x H");
+  EXPECT_THAT([] { attention_map_text(arma::mat(2, 3), {"a", "b"}, in_ascii); }, rejected("2 x 3, expected 2 x 2"));
+  EXPECT_THAT([] { attention_map_text(arma::mat(3, 2), {"a", "b"}, in_ascii); }, rejected("3 x 2, expected 2 x 2"));
+  EXPECT_THAT([] { attention_map_text(arma::mat(3, 3), {}, in_ascii); }, rejected("3 x 3, expected 0 x 0"));
+  EXPECT_THAT([] { attention_map_text(arma::mat(), {"a"}, in_ascii); }, rejected("0 x 0, expected 1 x 1"));
+  EXPECT_THAT([] { svg_of(arma::cube(2, 3, 4), {"a", "b"}); }, rejected("2 x 3 x 4, expected 2 x 2 x H"));
+  EXPECT_THAT([] { svg_of(arma::cube(3, 2, 4), {"a", "b"}); }, rejected("3 x 2 x 4, expected 2 x 2 x H"));
+  EXPECT_THAT([] { svg_of(arma::cube(2, 2, 0), {"a", "b"}); }, rejected("2 x 2 x 0, expected 2 x 2 x H"));
+  EXPECT_THAT([] { svg_of(arma::cube(2, 2, 4), {}); }, rejected("2 x 2 x 4, expected 0 x 0 x H"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -37,30 +38,11 @@ bool is_one_character(const std::string& bytes) {
   }
 }
 
-/// Bytes that are not a character, alone and after 13 good bytes.
-void expect_not_utf8(const std::string& bytes) {
-  for (const std::string& before : {std::string(), std::string("this is 喜 x")}) {
-    const std::string text = before + bytes;
-    EXPECT_THAT([&] { split_characters(text); },
-                ThrowsMessage<std::invalid_argument>(
-                    HasSubstr("text is not UTF-8 at byte " + std::to_string(before.size()) + " of ")))
-        << ::testing::PrintToString(bytes);
-  }
-}
-
 TEST(CodePoint, NumbersCharactersOfOneToFourBytes) {
   EXPECT_EQ(code_point("x"), U'x');
   EXPECT_EQ(code_point("é"), U'é');
   EXPECT_EQ(code_point("\xE5\x96\x9C"), char32_t(0x559C));
   EXPECT_EQ(code_point("😀"), U'😀');
-}
-
-TEST(CodePoint, NumbersEveryCharacter) {
-  for (char32_t c = 0; c < 0x110000; c += c < 0x900 ? 1 : 61) {
-    if (!is_surrogate(c)) {
-      ASSERT_EQ(code_point(utf8(c)), c);
-    }
-  }
 }
 
 TEST(SplitCharacters, CutsIntoCharacters) {
@@ -70,44 +52,36 @@ TEST(SplitCharacters, CutsIntoCharacters) {
   EXPECT_THAT(split_characters(std::string("a\0b", 3)), ElementsAre("a", std::string(1, '\0'), "b"));
 }
 
-TEST(SplitCharacters, CutsEveryCharacter) {
+TEST(SplitCharacters, CutsEveryCharacterAndCodePointNumbersIt) {
   std::vector<std::string> wanted;
   std::string text;
   for (char32_t c = 0; c < 0x110000; c += c < 0x900 ? 1 : 61) {
     if (is_surrogate(c)) continue;
     wanted.push_back(utf8(c));
     text += wanted.back();
+    ASSERT_EQ(code_point(wanted.back()), c);
   }
   EXPECT_TRUE(split_characters(text) == wanted);
 }
 
-TEST(SplitCharacters, RejectsAByteThatBeginsNoCharacter) {
-  for (const char* bytes : {"\x96", "\x9C", "\x80", "\xBF", "\xFF", "\xFE", "\xF8\x88\x80\x80\x80"}) {
-    expect_not_utf8(bytes);
-  }
-}
-
-TEST(SplitCharacters, RejectsACharacterCutShort) {
-  for (const char* bytes : {"\xE5", "\xE5\x96", "\xC3", "\xF0\x9F\x98"}) expect_not_utf8(bytes);
-}
-
-TEST(SplitCharacters, RejectsACharacterInterruptedByAnother) {
-  for (const char* bytes : {"\xE5xy", "\xE5\x96x", "\xC3\xC3", "\xE5\xE5\x96\x9C", "\xF0\x9F\x98\xE5\x96\x9C"}) {
-    expect_not_utf8(bytes);
-  }
-}
-
-TEST(SplitCharacters, RejectsACharacterWrittenLongerThanNeeded) {
-  for (const char* bytes : {"\xC1\xA1", "\xE0\x81\xA1", "\xE0\x9F\xBF", "\xF0\x80\x81\xA1", "\xF0\x8F\xBF\xBF"}) {
-    expect_not_utf8(bytes);
-  }
-  expect_not_utf8("\xC0\x80");
-}
-
-TEST(SplitCharacters, RejectsSurrogatesAndNumbersAboveTheLast) {
-  for (const char* bytes : {"\xED\xA0\x80", "\xED\xAF\xBF", "\xED\xB0\x80", "\xED\xBF\xBF", "\xF4\x90\x80\x80",
-                            "\xF4\xBF\xBF\xBF", "\xF5\x80\x80\x80", "\xF7\xBF\xBF\xBF"}) {
-    expect_not_utf8(bytes);
+TEST(SplitCharacters, RejectsWhatIsNotUtf8) {
+  const std::map<std::string, std::vector<std::string>> wrong = {
+      {"begins no character", {"\x96", "\x9C", "\x80", "\xBF", "\xFF", "\xFE", "\xF8\x88\x80\x80\x80"}},
+      {"cut short", {"\xE5", "\xE5\x96", "\xC3", "\xF0\x9F\x98"}},
+      {"interrupted", {"\xE5xy", "\xE5\x96x", "\xC3\xC3", "\xE5\xE5\x96\x9C", "\xF0\x9F\x98\xE5\x96\x9C"}},
+      {"longer than needed",
+       {"\xC0\x80", "\xC1\xA1", "\xE0\x81\xA1", "\xE0\x9F\xBF", "\xF0\x80\x81\xA1", "\xF0\x8F\xBF\xBF"}},
+      {"a surrogate", {"\xED\xA0\x80", "\xED\xAF\xBF", "\xED\xB0\x80", "\xED\xBF\xBF"}},
+      {"above the last one", {"\xF4\x90\x80\x80", "\xF4\xBF\xBF\xBF", "\xF5\x80\x80\x80", "\xF7\xBF\xBF\xBF"}}};
+  for (const auto& [why, all] : wrong) {
+    for (const std::string& bytes : all) {
+      for (const std::string before : {"", "this is 喜 x"}) {
+        EXPECT_THAT([&] { split_characters(before + bytes); },
+                    ThrowsMessage<std::invalid_argument>(
+                        HasSubstr("text is not UTF-8 at byte " + std::to_string(before.size()) + " of ")))
+            << why << ": " << ::testing::PrintToString(bytes);
+      }
+    }
   }
 }
 

@@ -37,10 +37,15 @@ expect 0 "Made by hand" -- sh -c "\"$demo\" 'a b a' --by-hand --svg $scratch/han
 # the picture: a new file, well-formed, and never over another
 expect 0 "wrote $picture: sentence 2" -- "$demo" "it is" "<我> & \"it's\"" --svg "$picture" --picture-of 2
 expect 2 "exists already" "!wrote" -- "$demo" --svg "$picture"
-if command -v python3 >/dev/null; then
-  expect 0 "svg" "<我>" -- python3 -c 'import sys, xml.etree.ElementTree as tree
-for element in tree.parse(sys.argv[1]).getroot().iter(): print(element.tag, element.text)' "$picture"
-fi
+elements() { # PICTURE   what an XML parser finds
+  python3 -c 'import sys, xml.etree.ElementTree as tree
+for element in tree.parse(sys.argv[1]).getroot().iter(): print(element.tag, element.text)' "$1"
+}
+expect 0 "svg" "<我>" -- elements "$picture"
+for sentence in "" "我 很长的游戏" "a sentence of words"; do
+  "$demo" "$sentence" --svg "$scratch/$sentence.svg" >/dev/null
+  expect 0 "svg" -- elements "$scratch/$sentence.svg"
+done
 expect 2 "cannot be written" -- "$demo" --svg "$scratch/no/such/folder/map.svg"
 
 # bad input: a sentence that says so, and exit code 2

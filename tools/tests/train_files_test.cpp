@@ -10,10 +10,12 @@
 #include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <functional>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "attn/checkpoint.hpp"
@@ -55,9 +57,6 @@ TEST(CharacterTokenizer, MakesEachCharacterOneToken) {
   EXPECT_EQ(ids_of("éé 喜喜", data).size(), 5u) << "no token has two of them";
   EXPECT_EQ(ids_of("è", data).size(), 2u) << "one that the text does not have: as its bytes";
   EXPECT_EQ(character_tokenizer("plain").tokens.size(), 256u);
-}
-
-TEST(CharacterTokenizer, SharesMergesOfTheSameFirstBytes) {
   EXPECT_EQ(character_tokenizer("喜").merges.size(), 2u);
   EXPECT_EQ(character_tokenizer("喜喝").merges.size(), 3u) << "E5 96 9C and E5 96 9D";
 }
@@ -281,12 +280,15 @@ TEST(TotalNats, AreThoseOfOverlappingWindows) {
 // ------------------------------------------------------------------------------------------------- files for others
 
 /// A model as it was saved has the same logits, but for single precision.
-void expect_same_model(const TrainOptions& asked) {
+class ExportedModel : public testing::TestWithParam<std::string> {};
+
+TEST_P(ExportedModel, IsReadAsItWas) {
   const Scratch folder;
   put(folder.path() / "text", verse + verse);
-  TrainOptions options = asked;
-  options.text = (folder.path() / "text").string();
-  options.context = 8;
+  TrainOptions options;
+  CLI::App command;
+  add_train_options(command, options);
+  command.parse("--context 8 --width 12 --text " + (folder.path() / "text").string() + " " + GetParam());
   Recipe recipe = recipe_of(options);
   const TextData data = read_text_data(recipe);
   Training training = new_run(recipe);
@@ -303,24 +305,9 @@ void expect_same_model(const TrainOptions& asked) {
   EXPECT_EQ(read.tokenizer.encode(verse), ids_of(verse, data.tokenizer));
 }
 
-TEST(ExportedModel, IsReadAsALlama) {
-  TrainOptions options;
-  options.width = 12;
-  options.heads = 6;
-  options.kv_heads = 3;
-  options.layers = 2;
-  expect_same_model(options);
-}
-
-TEST(ExportedModel, IsReadAsGPT2) {
-  TrainOptions options;
-  options.architecture = "gpt2";
-  options.tokens = "bpe";
-  options.vocab = 280;
-  options.width = 12;
-  options.heads = 3;
-  expect_same_model(options);
-}
+INSTANTIATE_TEST_SUITE_P(All, ExportedModel,
+                         testing::Values("--heads 6 --kv-heads 3 --layers 2",
+                                         "--architecture gpt2 --tokens bpe --vocab 280 --heads 3"));
 
 // ------------------------------------------------------------------------------------------------- trainings that are kept
 
@@ -370,41 +357,22 @@ std::string replaced(std::string bytes, const std::string& old, const std::strin
 
 // ------------------------------------------------------------------------------------------------- going on
 
-TEST(SavedTraining, IsReadAsItWas) {
-  for (const Recipe& recipe : {task_recipe(9), text_recipe(9)}) {
-    for (const arma::uword steps : {0U, 1U, 3U}) {
-      const std::string saved = trained_for(recipe, steps);
+TEST(SavedTraining, IsReadAsItWasAndGoesOnBitForBit) {
+  for (const Recipe& recipe : {task_recipe(5), text_recipe(5)}) {
+    const std::string whole = trained_for(recipe, 5);
+    for (arma::uword stopped = 0; stopped <= 5; ++stopped) {
+      const std::string saved = trained_for(recipe, stopped);
       Training training = read_training(saved);
-      EXPECT_EQ(training.losses.size(), steps);
-      EXPECT_EQ(training.state.t, steps);
-      EXPECT_EQ(saved_training(training), saved);
-      EXPECT_EQ(read_progress(saved).steps, steps);
-    }
-  }
-}
-
-TEST(SavedTraining, GoesOnBitForBitAfterEachStep) {
-  for (const Recipe& recipe : {task_recipe(8), text_recipe(8)}) {
-    const std::string whole = trained_for(recipe, 8);
-    for (arma::uword stopped = 0; stopped <= 8; ++stopped) {
-      Training training = read_training(trained_for(recipe, stopped));
-      make_steps(training, 8 - stopped);
+      EXPECT_EQ(training.losses.size(), stopped);
+      EXPECT_EQ(training.state.t, stopped);
+      EXPECT_TRUE(saved_training(training) == saved) << recipe.task << ", after step " << stopped;
+      make_steps(training, 5 - stopped);
       EXPECT_TRUE(saved_training(training) == whole) << recipe.task << ", stopped after step " << stopped;
     }
   }
 }
 
 // ------------------------------------------------------------------------------------------------- damage
-
-/// Refused; or nothing was damaged that says anything: a blank after the header.
-void expect_refused_or_same(const std::string& damaged, const std::string& saved, const std::string& how) {
-  try {
-    Training training = read_training(damaged);
-    EXPECT_TRUE(saved_training(training) == saved) << how << ": it is read as another training";
-  } catch (const std::invalid_argument& error) {
-    EXPECT_STRNE(error.what(), "") << how;
-  }
-}
 
 TEST(DamagedTraining, IsRefusedWhereverABitIsFlipped) {
   const std::string saved = trained_for(text_recipe(9), 2);
@@ -414,7 +382,12 @@ TEST(DamagedTraining, IsRefusedWhereverABitIsFlipped) {
     std::string damaged = saved;
     const std::size_t at = trial < 64 ? trial / 8 : generator() % (trial < 350 ? header : saved.size());
     damaged[at] = static_cast<char>(damaged[at] ^ 1 << (trial < 64 ? trial % 8 : generator() % 8));
-    expect_refused_or_same(damaged, saved, "a bit of byte " + std::to_string(at));
+    try {
+      Training training = read_training(damaged);  // a blank after the header says nothing
+      EXPECT_TRUE(saved_training(training) == saved) << "a bit of byte " << at << ": it is read as another training";
+    } catch (const std::invalid_argument& error) {
+      EXPECT_STRNE(error.what(), "") << "a bit of byte " << at;
+    }
   }
 }
 
@@ -449,30 +422,30 @@ TEST(DamagedTraining, IsRefusedForWhatItSays) {
 
 /// With a checksum that fits: somebody's program wrote them so.
 TEST(WrongTraining, IsRefused) {
-  const auto reason_after = [](const auto& change) {
+  const double nan = arma::datum::nan, inf = arma::datum::inf;
+  const std::vector<std::pair<std::function<void(Training&)>, std::string>> wrong = {
+      {[&](Training& training) { training.model.token_embedding.weight(3, 2) = nan; },
+       "model.token_embedding has numbers"},
+      {[&](Training& training) { training.state.v.back()(1) = inf; },
+       "v.final_norm.weight has numbers that are not finite"},
+      {[&](Training& training) { training.losses[0] = nan; }, "losses has"},
+      {[](Training& training) { training.recipe.vocab_size = 8; }, "model.token_embedding has 72 numbers, expected 64"},
+      {[](Training& training) { training.recipe.layers = 2; }, "blocks.1.attention_norm.weight is missing"},
+      {[](Training& training) { training.recipe.architecture = "gpt2"; }, "is"},
+      {[](Training& training) { training.recipe.architecture = "lstm"; }, "lstm"},
+      {[](Training& training) { training.recipe.width = 4096; }, "too small"},
+      {[](Training& training) { training.recipe.width = 100'000'000; }, "width 100000000"},
+      {[](Training& training) { training.recipe.heads = 3; }, "num_heads"},
+      {[](Training& training) { training.recipe.heads = 0; }, "heads 0"},
+      {[](Training& training) { training.recipe.task = "add"; }, "add"},
+      {[](Training& training) { training.recipe.steps = 1; }, "more losses"},
+      {[](Training& training) { training.recipe.rate = -1; }, "learning rate"}};
+  for (const auto& [change, named] : wrong) {
     Training training = new_run(text_recipe(9));
     make_steps(training, 2);
     change(training);
-    return reason(saved_training(training));
-  };
-  const double nan = arma::datum::nan, inf = arma::datum::inf;
-  EXPECT_EQ(reason_after([](Training&) {}), "");
-  EXPECT_THAT(reason_after([&](Training& training) { training.model.token_embedding.weight(3, 2) = nan; }),
-              AllOf(HasSubstr("model.token_embedding"), HasSubstr("not finite")));
-  EXPECT_THAT(reason_after([&](Training& training) { training.state.v.back()(1) = inf; }), HasSubstr("v.final_norm"));
-  EXPECT_THAT(reason_after([&](Training& training) { training.losses[0] = nan; }), HasSubstr("losses"));
-  EXPECT_THAT(reason_after([](Training& training) { training.recipe.vocab_size = 8; }),
-              HasSubstr("model.token_embedding is not a list of 64"));
-  EXPECT_THAT(reason_after([](Training& training) { training.recipe.layers = 2; }),
-              HasSubstr("blocks.1.attention_norm.weight is missing"));
-  EXPECT_THAT(reason_after([](Training& training) { training.recipe.architecture = "gpt2"; }), HasSubstr("is"));
-  EXPECT_THAT(reason_after([](Training& training) { training.recipe.architecture = "lstm"; }), HasSubstr("lstm"));
-  EXPECT_THAT(reason_after([](Training& training) { training.recipe.width = 4096; }), HasSubstr("too small"));
-  EXPECT_THAT(reason_after([](Training& training) { training.recipe.width = 100'000'000; }), HasSubstr("width"));
-  EXPECT_THAT(reason_after([](Training& training) { training.recipe.heads = 3; }), HasSubstr("num_heads"));
-  EXPECT_THAT(reason_after([](Training& training) { training.recipe.task = "add"; }), HasSubstr("add"));
-  EXPECT_THAT(reason_after([](Training& training) { training.recipe.steps = 1; }), HasSubstr("more losses"));
-  EXPECT_THAT(reason_after([](Training& training) { training.recipe.rate = -1; }), HasSubstr("learning rate"));
+    EXPECT_THAT(reason(saved_training(training)), HasSubstr(named));
+  }
 }
 
 // ------------------------------------------------------------------------------------------------- the folder

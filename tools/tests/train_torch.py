@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Reads what ./learn train --text saved in PyTorch, and prints what the program printed: bits per character, and a text.
 
-    /usr/bin/python3 train_torch.py FOLDER TEXT [PROMPT TOKENS]
+    /usr/bin/python3 train_torch.py TEXT PROMPT TOKENS FOLDER...
 
 From the files alone: config.json, tokenizer.json and model.safetensors. The models and the rules of the tokenizer are those
-that lesson 23's golden values come from. Prints the bits per character of the held-out tenth, and the prompt with the most
-likely tokens.
+that lesson 23's golden values come from. Prints for each folder the bits per character of the held-out tenth, and in one
+line the prompt with the most likely tokens.
 """
 
 import functools
@@ -22,6 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/23_r
 import models
 
 MEASURED = 50_000  # characters
+attend = models.attend
 
 
 class Tokenizer(models.Tokenizer):
@@ -65,30 +66,29 @@ def bits_per_character(logits_of, context, before, tokens, characters):
 
 
 @torch.no_grad()
-def main():
-    folder, file = (pathlib.Path(argument) for argument in sys.argv[1:3])
+def show(folder, before, held_out, prompt, count):
     config = json.loads((folder / "config.json").read_text())
     tokenizer, weights = Tokenizer(folder / "tokenizer.json"), tensors(folder / "model.safetensors")
     is_gpt2 = config["model_type"] == "gpt2"
     context = config["n_positions" if is_gpt2 else "sliding_window"]
-    if not is_gpt2:  # lesson 23 has no model with a window
-        models.attend = functools.partial(models.attend, window=context)
+    models.attend = functools.partial(attend, window=0 if is_gpt2 else context)  # lesson 23 has no model with a window
+    logits_of = functools.partial(models.gpt2_logits if is_gpt2 else models.llama_logits, weights, config)
+    bits = bits_per_character(logits_of, context, tokenizer.encode(before), tokenizer.encode(held_out), len(held_out))
+    print(f"bits {bits:.3f}")
+    ids = tokenizer.encode(prompt)
+    for _ in range(count):
+        ids.append(logits_of(torch.tensor(ids))[-1].argmax().item())
+    print("text", tokenizer.decode(ids).replace("\n", " "))
 
-    def logits_of(ids):
-        return (models.gpt2_logits if is_gpt2 else models.llama_logits)(weights, config, ids)
 
-    data = file.read_bytes()
+def main():
+    file, prompt, count, *folders = sys.argv[1:]
+    data = pathlib.Path(file).read_bytes()
     cut = len(data) * 9 // 10
     while data[cut] & 0xC0 == 0x80:
         cut -= 1
-    before, held_out = data[:cut].decode(), data[cut:].decode()[:MEASURED]
-    bits = bits_per_character(logits_of, context, tokenizer.encode(before), tokenizer.encode(held_out), len(held_out))
-    print(f"{bits:.3f}")
-    if len(sys.argv) > 3:
-        ids = tokenizer.encode(sys.argv[3])
-        for _ in range(int(sys.argv[4])):
-            ids.append(logits_of(torch.tensor(ids))[-1].argmax().item())
-        print(tokenizer.decode(ids))
+    for folder in folders:
+        show(pathlib.Path(folder), data[:cut].decode(), data[cut:].decode()[:MEASURED], prompt, int(count))
 
 
 if __name__ == "__main__":
