@@ -9,7 +9,6 @@
 
 #include "learn/machine/build.hpp"
 #include "learn/machine/checking.hpp"
-#include "learn/machine/speed_test.hpp"
 #include "scratch.hpp"
 
 namespace attn::learn {

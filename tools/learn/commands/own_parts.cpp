@@ -1,7 +1,5 @@
 #include "learn/commands/own_parts.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <fstream>
 #include <stdexcept>
@@ -10,8 +8,9 @@
 #include "learn/commands/commands.hpp"
 #include "learn/machine/build.hpp"
 #include "learn/machine/checking.hpp"
+#include "learn/machine/machine.hpp"
 #include "learn/memory/answers.hpp"
-#include "learn/memory/record.hpp"
+#include "learn/memory/history.hpp"
 #include "lesson/text.hpp"
 
 namespace attn::learn {
@@ -70,18 +69,6 @@ Built build_model(const Course& course, const std::string& program, std::vector<
   return build_with(course, program, parts);
 }
 
-/// Becomes the program, so that Ctrl-C and Ctrl-Z reach it as they would reach us.
-[[noreturn]] void become(const Course& course, const std::string& name, const std::vector<std::string>& words) {
-  std::vector<std::string> command = {(build_folder(course.root) / name).string()};
-  if (course.style.plain) command.insert(command.begin(), {"env", "TERM=dumb"});  // no colours, no line written again
-  command.insert(command.end(), words.begin(), words.end());
-  std::vector<char*> arguments;
-  for (auto& argument : command) arguments.push_back(argument.data());
-  arguments.push_back(nullptr);
-  execvp(arguments.front(), arguments.data());
-  throw std::runtime_error("cannot start " + command.front());
-}
-
 }  // namespace
 
 std::optional<std::vector<ModelPart>> model_parts(Course& course, const std::string& program) {
@@ -136,7 +123,10 @@ int run_model(Course& course, const std::string& program, const std::vector<std:
     return exit_not_judged;
   }
   course.print((reference ? "All of it is the reference's." : parts_text(parts)) + "\n");
-  become(course, name, words);
+  std::vector<std::string> command = {(build_folder(course.root) / name).string()};
+  if (course.style.plain) command.insert(command.begin(), {"env", "TERM=dumb"});  // no colours, no line written again
+  command.insert(command.end(), words.begin(), words.end());
+  become(command);
 }
 
 int trained_demo(Course& course, const std::string& name, const std::vector<std::string>& words, bool reference) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <stdexcept>
 
 namespace attn::learn {
 
@@ -49,6 +50,14 @@ std::string install(const std::string& package) {
 std::string as_root(const std::string& line) {
   if (geteuid() == 0) return line;
   return find_program("sudo").empty() ? "su -c '" + line + "'" : "sudo " + line;
+}
+
+void become(std::vector<std::string> command) {
+  std::vector<char*> arguments;
+  for (auto& argument : command) arguments.push_back(argument.data());
+  arguments.push_back(nullptr);
+  execvp(arguments.front(), arguments.data());
+  throw std::runtime_error("cannot start " + command.front());
 }
 
 bool is_writable(const fs::path& path) { return faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0; }

@@ -18,6 +18,9 @@ std::string install(const std::string& package);
 /// A line as it is to be run to do something as root.
 std::string as_root(const std::string& line);
 
+/// Becomes a program, so that Ctrl-C and Ctrl-Z reach it as they would reach us.
+[[noreturn]] void become(std::vector<std::string> command);
+
 /// Whether the effective user may write to a file, or in a folder.
 bool is_writable(const std::filesystem::path& path);
 

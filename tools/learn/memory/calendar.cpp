@@ -71,9 +71,7 @@ std::string local_time(std::time_t time, const char* format) {
   return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
 }
 
-std::string time_text(std::time_t time) { return local_time(time, "%Y-%m-%dT%H:%M:%S%z"); }
-
-std::string now_text() { return time_text(std::time(nullptr)); }
+std::string now_text() { return local_time(std::time(nullptr), "%Y-%m-%dT%H:%M:%S%z"); }
 
 std::string now_for_a_name() { return local_time(std::time(nullptr), "%Y-%m-%d_%H-%M-%S"); }
 

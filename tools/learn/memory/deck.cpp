@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "learn/memory/history.hpp"
-#include "learn/memory/record.hpp"
 #include "lesson/text.hpp"
 
 namespace attn::learn {
@@ -41,7 +40,9 @@ std::vector<Item> due_items(const Course& course) {
   return items;
 }
 
-bool has_passed(const State& state, const Lesson& lesson) { return !state.record_of(lesson.name).first_passed.empty(); }
+bool ever_passed(const State& state, const Lesson& lesson) {
+  return !state.record_of(lesson.name).first_passed.empty();
+}
 
 bool is_weak_item(const State& state, const Item& item) {
   const auto card = state.cards.find(item.card);
@@ -58,12 +59,12 @@ std::vector<Item> items_of(const Course& course, const Choice& choice) {
   std::vector<Item> items = one ? all_items(lesson::find_lesson(course.root, choice.lesson)) : all_items(course);
   const auto left_out = [&](const Item& item) {
     if (one) return false;
-    return choice.weak ? !is_weak_item(state, item) : !item.question && !has_passed(state, item.lesson);
+    return choice.weak ? !is_weak_item(state, item) : !item.question && !ever_passed(state, item.lesson);
   };
   items.erase(std::remove_if(items.begin(), items.end(), left_out), items.end());
   const auto rank = [&](const Item& item) {
     const auto asked = item.question ? item.question->asked : lesson::Asked::often;
-    return std::tuple(!item.question, !has_passed(state, item.lesson), asked);
+    return std::tuple(!item.question, !ever_passed(state, item.lesson), asked);
   };
   std::stable_sort(items.begin(), items.end(), [&](const Item& a, const Item& b) { return rank(a) < rank(b); });
   return items;
