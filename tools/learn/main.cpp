@@ -114,10 +114,8 @@ class CommandLine {
 
   void add_demonstrations() {
     CLI::App* demo =
-        add("demo", "show what you wrote at work, in lessons that have a demonstration", [this](Course& c) {
-          return trained_ ? trained_demo(c, lesson_, words_for_trained(), reference_)
-                          : learn::demo(c, lesson_, reference_, for_demo_);
-        });
+        add("demo", "show what you wrote at work, in lessons that have a demonstration",
+            [this](Course& c) { return trained_ ? trained_demo(c) : learn::demo(c, lesson_, reference_, for_demo_); });
     add_lesson(demo, "its number, such as 10")->required();
     demo->add_flag("--reference", reference_, "show the reference at work, before you wrote yours");
     demo->add_option("arguments", for_demo_, "handed to the demonstration, after --; with --trained, a sentence");
@@ -150,14 +148,20 @@ class CommandLine {
     return rest;
   }
 
-  std::vector<std::string> words_for_trained() const {
-    std::vector<std::string> words;
+  /// The map of one head of models/small, by the program of ./learn generate.
+  int trained_demo(Course& course) const {
+    const auto lesson = wanted_lesson(course, lesson_);
+    if (lesson.number() != "10") {
+      throw std::invalid_argument("lesson " + lesson.title() + " has no trained demonstration; lesson 10 has one");
+    }
+    std::vector<std::string> words = {"--trained"};
+    if (reference_) words.push_back("--reference");
     if (layer_ || head_) {
       words.push_back("--attention=" + std::to_string(layer_.value_or(0)) + "." + std::to_string(head_.value_or(0)));
     }
     if (!svg_.empty()) words.push_back("--svg=" + svg_);
     words.insert(words.end(), for_demo_.begin(), for_demo_.end());
-    return words;
+    return run_model(course, "generate", words, reference_);
   }
 
   void add_practice() {

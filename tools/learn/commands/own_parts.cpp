@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 
 #include "learn/coach/diagnostics.hpp"
@@ -69,8 +70,9 @@ Built build_model(const Course& course, const std::string& program, std::vector<
   return build_with(course, program, parts);
 }
 
-}  // namespace
-
+/// The lessons that programs/PROGRAM/lessons.txt names, each judged as ./learn check does, unless it is known what became
+/// of exactly these files. A lesson that was not touched is not built.
+/// @return nothing when the learner stopped it
 std::optional<std::vector<ModelPart>> model_parts(Course& course, const std::string& program) {
   std::vector<ModelPart> parts;
   std::ifstream numbers(course.root / "programs" / program / "lessons.txt");
@@ -87,6 +89,8 @@ std::optional<std::vector<ModelPart>> model_parts(Course& course, const std::str
   }
   return parts;
 }
+
+}  // namespace
 
 std::string parts_text(const std::vector<ModelPart>& parts) {
   std::vector<std::string> own;
@@ -127,17 +131,6 @@ int run_model(Course& course, const std::string& program, const std::vector<std:
   if (course.style.plain) command.insert(command.begin(), {"env", "TERM=dumb"});  // no colours, no line written again
   command.insert(command.end(), words.begin(), words.end());
   become(command);
-}
-
-int trained_demo(Course& course, const std::string& name, const std::vector<std::string>& words, bool reference) {
-  const Lesson lesson = wanted_lesson(course, name);
-  if (lesson.number() != "10") {
-    throw std::invalid_argument("lesson " + lesson.title() + " has no trained demonstration; lesson 10 has one");
-  }
-  std::vector<std::string> all = {"--trained"};
-  if (reference) all.push_back("--reference");
-  all.insert(all.end(), words.begin(), words.end());
-  return run_model(course, "generate", all, reference);
 }
 
 }  // namespace attn::learn

@@ -27,6 +27,7 @@ class Judgement : public Job {
   void build();
   void check();
   void finish(const judge::Process& checks);
+  std::filesystem::path file(const std::string& extension) const;
   Line not_judged(const std::string& why) const;
   Lines why_no_report(const judge::Process& checks) const;
 
@@ -34,10 +35,6 @@ class Judgement : public Job {
   std::string preset_;
   std::string target_;
   std::filesystem::path folder_;
-  std::filesystem::path file_prefix_;  ///< of this tool's files: another one may judge the same lesson beside us
-  std::filesystem::path log_;
-  std::filesystem::path report_;
-  std::filesystem::path printed_;
   BuildSteps steps_;
   Verdict verdict_;
 };

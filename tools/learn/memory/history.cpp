@@ -53,22 +53,6 @@ int grade_of(const InterviewRecord& interview, double share_of_checks) {
   return interview.checks <= 1 ? 5 : 4;
 }
 
-std::vector<std::string> due_cards(const State& state, Day today) {
-  std::vector<std::string> due;
-  for (const auto& [name, card] : state.cards) {
-    if (card.due <= today) due.push_back(name);
-  }
-  std::stable_partition(due.begin(), due.end(),
-                        [](const std::string& name) { return name.find(": ") != std::string::npos; });
-  return due;
-}
-
-std::string next_due(const State& state) {
-  const auto first = std::min_element(state.cards.begin(), state.cards.end(),
-                                      [](const auto& a, const auto& b) { return a.second.due < b.second.due; });
-  return first == state.cards.end() ? "" : day_text(first->second.due);
-}
-
 // -------------------------------------------------------------------------------------------------- writing it down
 
 std::string card_of(const Lesson& lesson, const lesson::Question& question) {

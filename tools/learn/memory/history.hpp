@@ -27,12 +27,6 @@ Tries interviews_of(const State& state, const std::string& lesson);
 /// late; 2 and 1 for an attempt that did not pass, by whether half of the checks did.
 int grade_of(const InterviewRecord& interview, double share_of_checks);
 
-/// The cards that are due, questions before lessons (those take longer).
-std::vector<std::string> due_cards(const State& state, Day today);
-
-/// The day on which the next card is due, as a text; empty when there is none.
-std::string next_due(const State& state);
-
 /// The name of a question's card in the state.
 std::string card_of(const lesson::Lesson& lesson, const lesson::Question& question);
 
