@@ -13,6 +13,7 @@
 #include <optional>
 #include <sstream>
 
+#include "learn/commands/doctor/examinations.hpp"
 #include "run/process.hpp"
 #include "scratch.hpp"
 
@@ -27,6 +28,7 @@ void PrintTo(const Finding& finding, std::ostream* out) {
 namespace {
 
 namespace fs = std::filesystem;
+using checkup::judge_probe;
 using std::chrono_literals::operator""h;
 using ::testing::AllOf;
 using ::testing::ElementsAre;

@@ -27,9 +27,6 @@ struct Finding {
 ///               configured or installed
 std::vector<Finding> examine(const std::filesystem::path& root, const std::string& preset = "dev");
 
-/// What the answer of learn_probe says about Armadillo and OpenBLAS.
-std::vector<Finding> judge_probe(const std::string& answer, const std::string& preset = "dev");
-
 /// Writes findings in columns; long ones are wrapped, except the lines to run.
 ///
 /// @param columns the width of the terminal

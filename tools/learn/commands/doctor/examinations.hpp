@@ -51,11 +51,11 @@ std::string with_one_digit(double number);
 /// The line that configures a preset.
 inline std::string configure(const std::string& preset) { return "cmake --preset " + preset; }
 
-/// All macros that are defined after the headers whose versions are in macros, as the compiler reports them.
-Values library_macros(const Setup& setup);
-
 /// The line that makes a file or folder of the course writable, which it was found not to be.
 std::string make_writable(const Setup& setup, const std::string& name);
+
+/// What the answer of learn_probe says about Armadillo and OpenBLAS.
+Findings judge_probe(const std::string& answer, const std::string& preset = "dev");
 
 Finding examine_version(const Setup& setup);
 Finding examine_folder(const Setup& setup);
