@@ -34,20 +34,17 @@ std::optional<bool> passes(Course& course, const Lesson& lesson) {
   return verdict.kind == Verdict::Kind::passed;
 }
 
-/// Tells CMake whose files the program is linked with: programs/CMakeLists.txt reads it.
-void write_own_lessons(const fs::path& root, const std::string& program, const std::vector<ModelPart>& parts) {
+/// Builds the program with these parts: programs/CMakeLists.txt reads whose files it is linked with.
+Built build_with(const Course& course, const std::string& program, const std::vector<ModelPart>& parts) {
   std::string numbers;
   for (const auto& part : parts) {
     if (part.own) numbers += part.lesson.number() + "\n";
   }
-  const fs::path file = build_folder(root) / ("own_lessons_" + program + ".txt");
-  if (fs::is_regular_file(file) && lesson::read_file(file) == numbers) return;  // so that nothing is configured again
-  fs::create_directories(file.parent_path());
-  replace_file(file, numbers);
-}
-
-Built build_with(const Course& course, const std::string& program, const std::vector<ModelPart>& parts) {
-  write_own_lessons(course.root, program, parts);
+  const fs::path file = build_folder(course.root) / ("own_lessons_" + program + ".txt");
+  if (!fs::is_regular_file(file) || lesson::read_file(file) != numbers) {  // else nothing is configured again
+    fs::create_directories(file.parent_path());
+    replace_file(file, numbers);
+  }
   return build(course.root, usual_preset, program);
 }
 
@@ -78,14 +75,12 @@ std::optional<std::vector<ModelPart>> model_parts(Course& course, const std::str
   std::ifstream numbers(course.root / "programs" / program / "lessons.txt");
   for (std::string number; std::getline(numbers, number);) {
     const Lesson lesson = lesson::find_lesson(course.root, number);
-    const bool there = fs::exists(lesson.chapter_file());
-    if (!there || !edited(lesson)) {
-      parts.push_back({lesson, false, ""});
-      continue;
-    }
+    ModelPart& part = parts.emplace_back(ModelPart{lesson, false, ""});
+    if (!fs::exists(lesson.chapter_file()) || !edited(lesson)) continue;
     const auto passed = passes(course, lesson);
     if (!passed) return {};
-    parts.push_back({lesson, *passed, *passed ? "" : "does not pass its checks: ./learn check " + lesson.number()});
+    part.own = *passed;
+    if (!part.own) part.why_not = "does not pass its checks: ./learn check " + lesson.number();
   }
   return parts;
 }

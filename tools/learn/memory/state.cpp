@@ -27,18 +27,15 @@ constexpr int our_version = 2;
 
 /// Why a file is not a state that we can read, and what brings it back.
 struct Unusable : std::runtime_error {
-  Unusable(const std::string& why, std::string its_word, std::string its_way_back)
+  explicit Unusable(const std::string& why, std::string its_word = "damaged",
+                    std::string its_way_back = "If you can fix it, move it back.")
       : std::runtime_error(why), word(std::move(its_word)), way_back(std::move(its_way_back)) {}
   std::string word;  ///< for the name that it is kept under
   std::string way_back;
 };
 
-struct Damaged : Unusable {
-  explicit Damaged(const std::string& why) : Unusable(why, "damaged", "If you can fix it, move it back.") {}
-};
-
 [[noreturn]] void refuse(const std::string& name, const std::string& expected) {
-  throw Damaged("\"" + name + "\" is not " + expected);
+  throw Unusable("\"" + name + "\" is not " + expected);
 }
 
 }  // namespace
@@ -113,16 +110,16 @@ void check(const json& value, const json& example, const std::string& name) {
 
 /// Without what is null: there the default stays.
 json parse(const std::string& text) {
-  if (text.empty()) throw Damaged("it is empty");
+  if (text.empty()) throw Unusable("it is empty");
   try {
     return json::parse(text, [](int, json::parse_event_t event, const json& value) {
       return event != json::parse_event_t::value || !value.is_null();
     });
   } catch (const json::parse_error& error) {
-    if (error.byte > text.size()) throw Damaged("it is cut off");
-    throw Damaged("it is not JSON from byte " + std::to_string(error.byte) + " on");
+    if (error.byte > text.size()) throw Unusable("it is cut off");
+    throw Unusable("it is not JSON from byte " + std::to_string(error.byte) + " on");
   } catch (const json::exception&) {
-    throw Damaged("it has a number that is too large");
+    throw Unusable("it has a number that is too large");
   }
 }
 
@@ -142,7 +139,7 @@ State parse_state(const std::string& text) {
 /// @throws Unusable when what is there is not a state; another exception when it cannot be read.
 State read_state(const fs::path& file) {
   if (!fs::exists(file)) return {};
-  if (!fs::is_regular_file(file)) throw Damaged("it is not a file");
+  if (!fs::is_regular_file(file)) throw Unusable("it is not a file");
   return parse_state(lesson::read_file(file));
 }
 
@@ -200,22 +197,21 @@ fs::path free_name(const fs::path& wanted) {
 
 /// The newest state. What is not a state is kept aside and reported. Call it under the lock.
 State read_or_keep_aside(const fs::path& folder, std::ostream& err) {
-  for (;;) {
-    const fs::path source = folder / "state.json";
-    try {
-      return read_state(source);
-    } catch (const Unusable& reason) {
-      const fs::path aside = free_name(source.string() + "." + reason.word + "-" + now_for_a_name());
-      std::error_code failed;
-      fs::rename(source, aside, failed);
-      if (failed) {
-        throw std::runtime_error("cannot be understood (" + std::string(reason.what()) +
-                                 ") and cannot be renamed: " + failed.message());
-      }
-      err << "Your progress in " << source.string() << " cannot be understood: " << reason.what() << ".\n"
-          << "It is kept as " << aside.string() << ", and lessons count as not passed until you check them again. "
-          << reason.way_back << "\n";
+  const fs::path source = folder / "state.json";
+  try {
+    return read_state(source);
+  } catch (const Unusable& reason) {
+    const fs::path aside = free_name(source.string() + "." + reason.word + "-" + now_for_a_name());
+    std::error_code failed;
+    fs::rename(source, aside, failed);
+    if (failed) {
+      throw std::runtime_error("cannot be understood (" + std::string(reason.what()) +
+                               ") and cannot be renamed: " + failed.message());
     }
+    err << "Your progress in " << source.string() << " cannot be understood: " << reason.what() << ".\n"
+        << "It is kept as " << aside.string() << ", and lessons count as not passed until you check them again. "
+        << reason.way_back << "\n";
+    return {};
   }
 }
 
