@@ -348,7 +348,7 @@ TEST_F(Doctor, SaysThatAFileIsFromTheFuture) {
 
 // ------------------------------------------------------------------------------------------------- what is printed
 
-std::string printed(const std::vector<Finding>& findings, std::size_t columns) {
+std::string printed(const std::vector<Finding>& findings, int columns) {
   std::ostringstream out;
   print(findings, columns, out);
   return out.str();

@@ -1,10 +1,7 @@
 #include "learn/commands/doctor/doctor.hpp"
 
 #include <algorithm>
-#include <iomanip>
-#include <map>
 #include <ostream>
-#include <sstream>
 
 #include "learn/commands/doctor/examinations.hpp"
 #include "learn/machine/build.hpp"
@@ -66,18 +63,15 @@ std::vector<Finding> examine(const fs::path& root, const std::string& preset) {
   return all;
 }
 
-void print(const std::vector<Finding>& findings, std::size_t columns, std::ostream& out) {
-  constexpr std::size_t kind_width = 9;
-  constexpr std::size_t what_width = 15;
-  const std::size_t margin = kind_width + what_width;
+void print(const std::vector<Finding>& findings, int columns, std::ostream& out) {
+  constexpr int kind_width = 9;
+  constexpr int what_width = 15;
+  constexpr int margin = kind_width + what_width;
+  constexpr const char* kinds[] = {"ok", "remark", "wrong"};
   const std::string indent(margin, ' ');
-  const std::map<Finding::Kind, const char*> kinds = {
-      {Finding::Kind::ok, "ok"}, {Finding::Kind::remark, "remark"}, {Finding::Kind::wrong, "wrong"}};
   for (const auto& finding : findings) {
-    std::ostringstream first;
-    first << std::left << std::setw(kind_width) << kinds.at(finding.kind) << std::setw(what_width) << finding.what;
-    std::string before = first.str();
-    for (const auto& row : wrapped(finding.is, static_cast<int>(std::max(columns, margin + 20) - margin))) {
+    std::string before = padded(kinds[static_cast<int>(finding.kind)], kind_width) + padded(finding.what, what_width);
+    for (const auto& row : wrapped(finding.is, std::max(columns - margin, 20))) {
       out << before << row << "\n";
       before = indent;
     }
@@ -97,7 +91,7 @@ int doctor(const fs::path& root, std::ostream& out) {
   const auto findings = examine(root);
   constexpr int widest = 100;
   const int columns = terminal_size().columns;
-  print(findings, static_cast<std::size_t>(columns == 0 ? widest : std::min(columns, widest)), out);
+  print(findings, columns == 0 ? widest : std::min(columns, widest), out);
   return std::any_of(findings.begin(), findings.end(), is_wrong) ? 1 : 0;
 }
 
