@@ -345,7 +345,7 @@ TEST(Store, WorksInMemoryWithoutTheRightsToWriteOrRead) {
     EXPECT_EQ(course.read().current, "00_before");
     EXPECT_EQ(course.printed(), "") << "reading is all right";
   });
-  for (const mode_t mode : {0444, 0200}) {
+  for (const mode_t mode : {mode_t{0444}, mode_t{0200}}) {
     expect_kept([mode](StateFolder& course) { chmod(course.file().c_str(), mode); });
   }
   const auto damage = [](StateFolder& course) {  // it cannot be kept aside
