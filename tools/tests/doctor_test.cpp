@@ -13,6 +13,7 @@
 #include <optional>
 #include <sstream>
 
+#include "learn/commands/doctor/examinations.hpp"
 #include "run/process.hpp"
 #include "scratch.hpp"
 
@@ -27,33 +28,28 @@ void PrintTo(const Finding& finding, std::ostream* out) {
 namespace {
 
 namespace fs = std::filesystem;
+using checkup::judge_probe;
 using std::chrono_literals::operator""h;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StrEq;
 
-/// A variable of the environment, set (or not set) for as long as this lives.
+/// A variable of the environment, set (or, with nullptr, not set) for as long as this lives.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {
     if (const char* const before = std::getenv(name)) before_ = before;
-    set(value);
+    value == nullptr ? unsetenv(name) : setenv(name, value, 1);
   }
-  ~Variable() { set(before_ ? before_->c_str() : nullptr); }
+  ~Variable() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
   Variable(const Variable&) = delete;
   Variable& operator=(const Variable&) = delete;
 
  private:
-  void set(const char* value) const {
-    if (value == nullptr) {
-      unsetenv(name_);
-    } else {
-      setenv(name_, value, 1);
-    }
-  }
   const char* name_;
   std::optional<std::string> before_;
 };
@@ -131,28 +127,21 @@ TEST_F(Doctor, KnowsHowPackagesAreInstalledHere) {
               StrEq(geteuid() == 0 ? "apt-get install ninja-build" : "sudo apt-get install ninja-build"));
 }
 
-TEST_F(Doctor, TellsAnOldCMakeFromANewOne) {
-  stand_in("cmake", "echo cmake version 3.22.1");
-  EXPECT_THAT(look_at("CMake"), is_wrong("3.22.1", "cmake"));
-  stand_in("cmake", "echo cmake version 3.25.0");
-  EXPECT_THAT(look_at("CMake"), is_ok("3.25.0"));
-  stand_in("cmake", "echo cmake version 4.0.3");
-  EXPECT_THAT(look_at("CMake"), is_ok("4.0.3"));
-  stand_in("cmake", "exit 1");
-  EXPECT_THAT(look_at("CMake"), is_wrong("does not report its version", "cmake"));
-}
-
-TEST_F(Doctor, TellsAnOldCompilerFromANewOne) {
-  stand_in("c++", "echo '#define __GNUC__ 8\n#define __GNUC_MINOR__ 4\n#define __GNUC_PATCHLEVEL__ 0'");
-  EXPECT_THAT(look_at("compiler"), is_wrong("g++ 8.4.0", "g++"));
-  stand_in("c++", "echo '#define __GNUC__ 13\n#define __GNUC_MINOR__ 2\n#define __GNUC_PATCHLEVEL__ 1'");
-  EXPECT_THAT(look_at("compiler"), is_ok("g++ 13.2.1"));
-  stand_in("c++",
-           "echo '#define __GNUC__ 4\n#define __clang__ 1\n#define __clang_major__ 13\n"
-           "#define __clang_minor__ 0\n#define __clang_patchlevel__ 1'");
-  EXPECT_THAT(look_at("compiler"), is_remark("clang++ 13.0.1", "g++"));
-  stand_in("c++", "exit 1");
-  EXPECT_THAT(look_at("compiler"), is_wrong("does not answer", "g++"));
+TEST_F(Doctor, TellsOldProgramsFromNewOnes) {
+  const auto expect = [&](const std::string& program, const std::string& script, const auto& finding) {
+    stand_in(program, script);
+    EXPECT_THAT(look_at(program == "cmake" ? "CMake" : "compiler"), finding) << script;
+  };
+  expect("cmake", "echo cmake version 3.22.1", is_wrong("3.22.1", "cmake"));
+  expect("cmake", "echo cmake version 3.25.0", is_ok("3.25.0"));
+  expect("cmake", "echo cmake version 4.0.3", is_ok("4.0.3"));
+  expect("cmake", "exit 1", is_wrong("does not report its version", "cmake"));
+  const std::string define = "printf '#define %s\\n' ";
+  expect("c++", define + "'__GNUC__ 8' '__GNUC_MINOR__ 4' '__GNUC_PATCHLEVEL__ 0'", is_wrong("g++ 8.4.0", "g++"));
+  expect("c++", define + "'__GNUC__ 13' '__GNUC_MINOR__ 2' '__GNUC_PATCHLEVEL__ 1'", is_ok("g++ 13.2.1"));
+  expect("c++", define + "'__GNUC__ 4' '__clang__ 1' '__clang_major__ 13' '__clang_minor__ 0' '__clang_patchlevel__ 1'",
+         is_remark("clang++ 13.0.1", "g++"));
+  expect("c++", "exit 1", is_wrong("does not answer", "g++"));
 }
 
 TEST_F(Doctor, NamesTheHeaderThatTheCompilerDoesNotFind) {
@@ -163,43 +152,28 @@ TEST_F(Doctor, NamesTheHeaderThatTheCompilerDoesNotFind) {
 
 // -------------------------------------------------------------------------------------------------- the build folder
 
-TEST_F(Doctor, AcceptsABuildFolderThatIsConfigured) {
+TEST_F(Doctor, SaysWhatIsWrongWithTheBuildFolder) {
+  const fs::path build = root_ / "build" / "dev";
+  EXPECT_THAT(look_at("build"), is_remark("build/dev is not set up yet", "cmake --preset dev"));
   configured();
   EXPECT_THAT(look_at("build"), is_ok("build/dev, configured with"));
-}
-
-TEST_F(Doctor, SaysThatTheCompilerOfTheBuildFolderIsGone) {
-  configured();
   fs::remove(scratch_ / "bin" / "c++");
   EXPECT_THAT(look_at("build"), is_wrong("which is no longer there", "rm -r build/dev"));
-}
-
-TEST_F(Doctor, SaysThatTheCourseWasMoved) {
+  configured("CMAKE_GENERATOR:INTERNAL=Unix Makefiles\n");
+  EXPECT_THAT(look_at("build"), is_wrong("Unix Makefiles", "rm -r build/dev"));
   configured();
+  fs::remove(build / "build.ninja");
+  EXPECT_THAT(look_at("build"), is_wrong("only in part", "cmake --preset dev"));
   fs::rename(root_, scratch_ / "moved");
   root_ = scratch_ / "moved";
   EXPECT_THAT(look_at("build"), is_wrong("moved or copied", "rm -r build/dev"));
-}
-
-TEST_F(Doctor, SaysThatTheBuildFolderIsOfAnotherGenerator) {
-  configured("CMAKE_GENERATOR:INTERNAL=Unix Makefiles\n");
-  EXPECT_THAT(look_at("build"), is_wrong("Unix Makefiles", "rm -r build/dev"));
-}
-
-TEST_F(Doctor, SaysThatConfiguringDidNotComeToItsEnd) {
-  configured();
-  fs::remove(root_ / "build" / "dev" / "build.ninja");
-  EXPECT_THAT(look_at("build"), is_wrong("only in part", "cmake --preset dev"));
   fs::remove(root_ / "build" / "dev" / "CMakeCache.txt");
   EXPECT_THAT(look_at("build"), is_wrong("not configured", "cmake --preset dev"));
 }
 
-TEST_F(Doctor, SaysThatTheLinkerOfTheBuildFolderIsGone) {
+TEST_F(Doctor, ComparesTheLinkerOfTheBuildFolderWithThoseThatAreThere) {
   configured("ATTN_LLD:FILEPATH=" + (scratch_ / "ld.lld").string() + "\n");
   EXPECT_THAT(look_at("linker"), is_wrong("no longer there", "cmake --preset dev -U ATTN_LLD"));
-}
-
-TEST_F(Doctor, SaysThatTheBuildDoesNotUseTheQuickLinkerYet) {
   configured("ATTN_LLD:FILEPATH=ATTN_LLD-NOTFOUND\n");
   stand_in("ld.lld", ":");
   EXPECT_THAT(look_at("linker"), is_remark("does not use it yet", "cmake --preset dev"));
@@ -235,14 +209,14 @@ const std::string openblas =
   "is_openblas": true, "config": "OpenBLAS 0.3.21 NO_LAPACKE", "threads": 2, "sgemm": 99.0, "dgemm": )json";
 
 TEST(JudgeProbe, TellsWhichOpenBlasItIsAndHowFast) {
-  const Variable a("OPENBLAS_NUM_THREADS", nullptr);
-  const Variable b("GOTO_NUM_THREADS", nullptr);
-  const Variable c("OMP_NUM_THREADS", nullptr);
-  const auto findings = judge_probe(openblas + "50.0}");
-  ASSERT_EQ(findings.size(), 2U);
-  EXPECT_THAT(findings[0], is_ok("11.4.2"));
-  EXPECT_THAT(findings[1],
-              is_ok("0.3.21 for Zen, 2 threads, 50 GFLOP/s in double and 99 in float: /lib/libopenblas.so"));
+  const Variable unset[] = {
+      {"OPENBLAS_NUM_THREADS", nullptr}, {"GOTO_NUM_THREADS", nullptr}, {"OMP_NUM_THREADS", nullptr}};
+  EXPECT_THAT(judge_probe(openblas + "50.0}"),
+              ElementsAre(is_ok("11.4.2"), is_ok("0.3.21 for Zen, 2 threads, 50 GFLOP/s in double and 99 in float: "
+                                                 "/lib/libopenblas.so")));
+  const Variable threads("OPENBLAS_NUM_THREADS", "1");
+  EXPECT_THAT(judge_probe(openblas + "50.0}").back(),
+              is_remark("OPENBLAS_NUM_THREADS is 1", "unset OPENBLAS_NUM_THREADS"));
 }
 
 TEST(JudgeProbe, RefusesABlasThatIsNotOpenBlas) {
@@ -262,34 +236,24 @@ TEST(JudgeProbe, WondersAboutASlowOne) {
   EXPECT_THAT(judge_probe(openblas + "1.9}").back(), is_remark("1.9 GFLOP/s", "unset OPENBLAS_CORETYPE"));
 }
 
-TEST(JudgeProbe, SaysWhatLimitsTheThreads) {
-  const Variable threads("OPENBLAS_NUM_THREADS", "1");
-  EXPECT_THAT(judge_probe(openblas + "50.0}").back(),
-              is_remark("OPENBLAS_NUM_THREADS is 1", "unset OPENBLAS_NUM_THREADS"));
-}
-
 TEST(JudgeProbe, SaysThatTheAnswerIsNone) {
-  EXPECT_THAT(judge_probe("").back(), is_wrong("does not answer", "learn_probe"));
-  EXPECT_THAT(judge_probe("[1]").back(), is_wrong("does not answer", "learn_probe"));
+  for (const char* none : {"", "[1]"})
+    EXPECT_THAT(judge_probe(none).back(), is_wrong("does not answer", "learn_probe"));
 }
 
 // -------------------------------------------------------------------------------------------------------- the editor
 
 TEST_F(Doctor, SaysThatTheEditorHasNoCompileCommands) {
+  const fs::path commands = root_ / "compile_commands.json";
   EXPECT_THAT(look_at("editor"), is_wrong("compile_commands.json is not there", "cmake --preset dev"));
-}
-
-TEST_F(Doctor, SaysWhereTheDanglingCompileCommandsLead) {
-  fs::create_symlink("build/dev/compile_commands.json", root_ / "compile_commands.json");
-  EXPECT_THAT(look_at("editor"),
-              is_wrong("leads to build/dev/compile_commands.json, which is not there", "cmake --preset dev"));
-}
-
-TEST_F(Doctor, SaysThatTheCompileCommandsAreDamaged) {
   for (const std::string damaged : {"", "[{", "[{\"command\": \"\"}]", "3"}) {
-    put(root_ / "compile_commands.json", damaged);
+    put(commands, damaged);
     EXPECT_THAT(look_at("editor"), is_wrong("damaged", "cmake --preset dev")) << damaged;
   }
+  fs::remove(commands);
+  fs::create_symlink("build/dev/compile_commands.json", commands);
+  EXPECT_THAT(look_at("editor"),
+              is_wrong("leads to build/dev/compile_commands.json, which is not there", "cmake --preset dev"));
 }
 
 TEST_F(Doctor, SaysWhichOfTheLearnersFilesTheEditorDoesNotKnow) {
@@ -384,37 +348,36 @@ TEST_F(Doctor, SaysThatAFileIsFromTheFuture) {
 
 // ------------------------------------------------------------------------------------------------- what is printed
 
+std::string printed(const std::vector<Finding>& findings, int columns) {
+  std::ostringstream out;
+  print(findings, columns, out);
+  return out.str();
+}
+
 TEST(Print, KeepsToTheWidthOfTheTerminalButNeverBreaksALineToRun) {
   const std::string line = "sudo apt-get install a-package-with-a-long-name another-package-with-a-long-name";
-  std::ostringstream out;
-  print({{Finding::Kind::ok, "compiler", "g++ 12.2.0", ""},
-         {Finding::Kind::remark, "linker", "the default one; a faster one saves up to 0.4 s each time", line}},
-        60, out);
-  EXPECT_EQ(out.str(),
-            "ok       compiler       g++ 12.2.0\n"
-            "remark   linker         the default one; a faster one saves\n"
-            "                        up to 0.4 s each time\n"
-            "                        fix: " +
-                line + "\n\nNothing is wrong.\n");
+  EXPECT_EQ(
+      printed({{Finding::Kind::ok, "compiler", "g++ 12.2.0", ""},
+               {Finding::Kind::remark, "linker", "the default one; a faster one saves up to 0.4 s each time", line}},
+              60),
+      "ok       compiler       g++ 12.2.0\n"
+      "remark   linker         the default one; a faster one saves\n"
+      "                        up to 0.4 s each time\n"
+      "                        fix: " +
+          line + "\n\nNothing is wrong.\n");
 }
 
 TEST(Print, FillsALineToItsEnd) {
-  std::ostringstream full;
-  print({{Finding::Kind::ok, "a", "all of this fits exactly", ""}}, 24 + 24, full);
-  EXPECT_THAT(full.str(), HasSubstr("all of this fits exactly\n"));
-  std::ostringstream narrow;
-  print({{Finding::Kind::ok, "a", "all of this fits exactly", ""}}, 24 + 23, narrow);
-  EXPECT_THAT(narrow.str(), HasSubstr("all of this fits\n                        exactly\n"));
+  const Finding finding{Finding::Kind::ok, "a", "all of this fits exactly", ""};
+  EXPECT_THAT(printed({finding}, 24 + 24), HasSubstr("all of this fits exactly\n"));
+  EXPECT_THAT(printed({finding}, 24 + 23), HasSubstr("all of this fits\n                        exactly\n"));
 }
 
 TEST(Print, CountsWhatIsWrong) {
   const Finding finding{Finding::Kind::wrong, "Ninja", "it is not installed", "apt-get install ninja-build"};
-  std::ostringstream one;
-  print({finding}, 80, one);
-  EXPECT_THAT(one.str(), AllOf(HasSubstr("wrong    Ninja "), EndsWith("\n1 thing is wrong: see \"fix\" above.\n")));
-  std::ostringstream two;
-  print({finding, finding}, 80, two);
-  EXPECT_THAT(two.str(), EndsWith("\n2 things are wrong: see \"fix\" above.\n"));
+  EXPECT_THAT(printed({finding}, 80),
+              AllOf(HasSubstr("wrong    Ninja "), EndsWith("\n1 thing is wrong: see \"fix\" above.\n")));
+  EXPECT_THAT(printed({finding, finding}, 80), EndsWith("\n2 things are wrong: see \"fix\" above.\n"));
 }
 
 TEST_F(Doctor, EndsWithOneWhenSomethingIsWrong) {

@@ -4,17 +4,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "learn/memory/deck.hpp"
 #include "lesson/text.hpp"
+#include "scratch.hpp"
 
 namespace attn::learn {
 namespace {
 
 using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 const std::string lesson = "05_interview_self_attention";
@@ -27,12 +33,6 @@ InterviewRecord interview(const std::string& when, double minutes, bool passed, 
   record.limit = 15;
   record.passed = passed;
   return record;
-}
-
-Card due_on(const std::string& day) {
-  Card card;
-  card.due = parse_day(day);
-  return card;
 }
 
 // ------------------------------------------------------------------------------------------------ days in a row
@@ -111,26 +111,31 @@ TEST(GradeOf, FollowsFromTimeChecksAndHowManyPassed) {
 
 // ---------------------------------------------------------------------------------------------------------- due
 
-TEST(DueCards, AreThoseOfTodayAndOfDaysThatWereMissed) {
-  State state;
-  state.cards = {{"01_a: yesterday?", due_on("2026-11-20")},
-                 {"01_a: today?", due_on("2026-11-21")},
-                 {"01_a: tomorrow?", due_on("2026-11-22")}};
-  EXPECT_THAT(due_cards(state, parse_day("2026-11-21")), ElementsAre("01_a: today?", "01_a: yesterday?"));
-  EXPECT_THAT(due_cards(state, parse_day("2026-11-19")), IsEmpty());
-}
+TEST(Deck, HasWhatIsDueTodayAndOnDaysThatWereMissedWithQuestionsFirst) {
+  const Scratch scratch;
+  std::ostringstream printed;
+  std::string chapter = "# 01 · A lesson\n\n## Interview corner\n\n";
+  for (const std::string question : {"Why?", "When?", "How?"}) {
+    chapter += "<details><summary>" + question + "</summary>\n\nSo.\n\n</details>\n\n";
+  }
+  put(scratch.path() / "lessons/01_a/README.md", chapter);
+  put(scratch.path() / "lessons/02_b/README.md", "# 02 · Another\n");
+  Course course{scratch.path(), {}, {scratch.path(), printed}};
+  EXPECT_THAT(due_text(course), HasSubstr("Nothing to review yet"));
 
-TEST(DueCards, HaveQuestionsBeforeLessons) {
-  State state;
-  for (const char* card : {"01_a", "01_a: why?", "02_b", "02_b: how?"}) state.cards[card] = due_on("2026-11-21");
-  EXPECT_THAT(due_cards(state, parse_day("2026-11-21")), ElementsAre("01_a: why?", "02_b: how?", "01_a", "02_b"));
-}
+  const auto set_due = [&](const std::map<std::string, Day>& days) {
+    course.store.update([&](State& state) {
+      for (const auto& [card, day] : days) state.cards[card].due = day;
+    });
+  };
+  set_due({{"01_a: When?", today() + 2}, {"02_b", today() + 3}, {"99_no_longer_there", today()}});
+  EXPECT_EQ(due_text(course), "Nothing is due today. The next review is due on " + day_text(today() + 2) + ".");
+  EXPECT_THAT(items_of(course, {}), IsEmpty());
 
-TEST(NextDue, IsTheFirstDayOfAll) {
-  State state;
-  EXPECT_EQ(next_due(state), "");
-  state.cards = {{"01_a", due_on("2026-12-01")}, {"02_b", due_on("2026-11-30")}, {"03_c", due_on("2027-01-01")}};
-  EXPECT_EQ(next_due(state), "2026-11-30");
+  set_due({{"01_a", today()}, {"01_a: Why?", today()}, {"01_a: How?", today() - 1}, {"02_b", today() - 9}});
+  EXPECT_THAT(items_of(course, {}), ElementsAre(Field(&Item::card, "01_a: How?"), Field(&Item::card, "01_a: Why?"),
+                                                Field(&Item::card, "01_a"), Field(&Item::card, "02_b")));
+  EXPECT_EQ(due_text(course), "Due today: 4 items.");
 }
 
 }  // namespace

@@ -16,15 +16,7 @@ compile() { # LESSON
   (cd "$build" && eval "$command -fsyntax-only -iquote $(printf %q "$scratch")")
 }
 
-few_lines() { # no page of templates
-  local lines
-  lines=$(wc -l <"$output")
-  if [ "$lines" -gt "$1" ]; then
-    failures=$((failures + 1))
-    printf 'FAILED: %d lines, expected at most %d\n' "$lines" "$1"
-    sed 's/^/    /' "$output"
-  fi
-}
+differs() { ! cmp -s "$@"; }
 
 for lesson in 05_interview_self_attention 12_interview_multi_head; do
   right=$(echo "$course/solutions/$lesson"/*.hpp)
@@ -35,12 +27,9 @@ for lesson in 05_interview_self_attention 12_interview_multi_head; do
     local texts=()
     while [ "$1" != "--" ]; do texts+=("$1") && shift; done
     sed -E "$2" "$right" >"$header"
-    if cmp -s "$right" "$header"; then
-      failures=$((failures + 1))
-      printf 'FAILED: %s changes nothing in %s\n' "$2" "$right"
-    fi
+    holds "$2 changes $right" differs "$right" "$header"
     expect 1 "${texts[@]}" "!type_traits" -- compile "$lesson"
-    few_lines 60 # nine names, with clang++ six lines each
+    holds "no page of templates" [ "$(wc -l <"$output")" -le 60 ] # nine names, with clang++ six lines each
   }
 
   cp "$right" "$header"

@@ -32,12 +32,14 @@ Topic passed(Topic of) {
   return of;
 }
 
+std::vector<std::string> as_texts(const std::vector<Sitting>& sittings) {
+  std::vector<std::string> texts;
+  for (const auto& sitting : sittings) texts.push_back(std::to_string(sitting.minutes) + " " + sitting.what);
+  return texts;
+}
+
 std::vector<std::string> chosen(const std::vector<Topic>& topics, int minutes) {
-  std::vector<std::string> lines;
-  for (const auto& sitting : choose(topics, minutes)) {
-    lines.push_back(std::to_string(sitting.minutes) + " " + sitting.what);
-  }
-  return lines;
+  return as_texts(choose(topics, minutes));
 }
 
 int total(const std::vector<Sitting>& sittings) {
@@ -100,19 +102,15 @@ TEST(Spread, SharesTheTimeOutAndContinuesALessonOnTheNextDay) {
   ASSERT_EQ(days.size(), 3U);
   EXPECT_EQ(days[0].day, 100);
   EXPECT_EQ(days[2].day, 102);
-  ASSERT_EQ(days[1].sittings.size(), 2U);
-  EXPECT_EQ(days[0].sittings[0].minutes, 60);
-  EXPECT_EQ(days[1].sittings[0].what, "a, continued");
-  EXPECT_EQ(days[1].sittings[0].minutes, 30);
-  EXPECT_EQ(days[1].sittings[1].what, "b");
-  EXPECT_EQ(days[2].sittings[0].minutes, 60);
+  EXPECT_THAT(as_texts(days[0].sittings), ElementsAre("60 a"));
+  EXPECT_THAT(as_texts(days[1].sittings), ElementsAre("30 a, continued", "30 b"));
+  EXPECT_THAT(as_texts(days[2].sittings), ElementsAre("60 b, continued"));
 }
 
 TEST(Spread, LeavesNoFewMinutesForAnotherDay) {
   const auto days = spread({{70, "a"}, {50, "b"}}, 0, 2);
   ASSERT_EQ(days.size(), 2U);
-  ASSERT_EQ(days[0].sittings.size(), 1U);
-  EXPECT_EQ(days[0].sittings[0].minutes, 70);
+  EXPECT_THAT(as_texts(days[0].sittings), ElementsAre("70 a"));
 }
 
 TEST(Spread, TakesFewerDaysWhereThereIsLittleToDo) {

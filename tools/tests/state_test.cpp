@@ -61,6 +61,11 @@ struct StateFolder {
   std::ostringstream printed_;
 };
 
+class StateStore : public ::testing::Test {
+ protected:
+  StateFolder course;
+};
+
 void set_current(Store& store, const std::string& lesson) {
   store.update([&](State& state) { state.current = lesson; });
 }
@@ -86,15 +91,13 @@ void write_full_state(Store& store) {
 
 // ------------------------------------------------------------------------------------------------ what is kept
 
-TEST(Store, BeginsEmptyAndWritesNothingUnasked) {
-  StateFolder course;
+TEST_F(StateStore, BeginsEmptyAndWritesNothingUnasked) {
   EXPECT_THAT(course.read().lessons, IsEmpty());
   EXPECT_FALSE(fs::exists(course.folder()));
   EXPECT_EQ(course.printed(), "");
 }
 
-TEST(Store, ReadsWhatItWrote) {
-  StateFolder course;
+TEST_F(StateStore, ReadsWhatItWrote) {
   Store writer = course.open();
   write_full_state(writer);
   const std::string text = read_file(course.file());
@@ -122,8 +125,7 @@ TEST(Store, ReadsWhatItWrote) {
   EXPECT_EQ(course.printed(), "");
 }
 
-TEST(Store, TakesDefaultsForMissingFields) {
-  StateFolder course;
+TEST_F(StateStore, TakesDefaultsForMissingFields) {
   put(course.file(), R"({"version": 2, "current": null, "lessons": {"01_a": {"checks": 3}}, "cards": {"01_a": {}},
                          "interviews": [{}], "unknown": []})");
   const State state = course.read();
@@ -134,8 +136,7 @@ TEST(Store, TakesDefaultsForMissingFields) {
   EXPECT_EQ(course.printed(), "");
 }
 
-TEST(Store, NotesADayOfWorkOnlyWhenThereWasWork) {
-  StateFolder course;
+TEST_F(StateStore, NotesADayOfWorkOnlyWhenThereWasWork) {
   Store store = course.open();
   set_current(store, "01_a");
   EXPECT_THAT(store.state().days, IsEmpty());
@@ -143,8 +144,7 @@ TEST(Store, NotesADayOfWorkOnlyWhenThereWasWork) {
   EXPECT_THAT(course.read().days, ElementsAre(day_text(today())));
 }
 
-TEST(Store, ChangesTheNewestState) {
-  StateFolder course;
+TEST_F(StateStore, ChangesTheNewestState) {
   Store one = course.open();
   Store other = course.open();
   set_current(one, "01_a");
@@ -155,8 +155,7 @@ TEST(Store, ChangesTheNewestState) {
   EXPECT_EQ(one.state().lessons.count("02_b"), 1u);
 }
 
-TEST(Store, WritesNothingWhenTheChangeThrows) {
-  StateFolder course;
+TEST_F(StateStore, WritesNothingWhenTheChangeThrows) {
   Store store = course.open();
   set_current(store, "01_a");
   const auto half_a_change = [](State& state) {
@@ -170,8 +169,7 @@ TEST(Store, WritesNothingWhenTheChangeThrows) {
   EXPECT_EQ(course.read().current, "03_c");
 }
 
-TEST(Store, TakesNamesThatAreNotUtf8) {
-  StateFolder course;
+TEST_F(StateStore, TakesNamesThatAreNotUtf8) {
   Store store = course.open();
   set_current(store, "01_caf\xe9");
   EXPECT_EQ(course.read().current, "01_caf\xef\xbf\xbd");
@@ -255,8 +253,7 @@ TEST(Store, KeepsAFileAsideWhereverItWasCutOff) {
   }
 }
 
-TEST(Store, KeepsAFileOfANewerVersionAside) {
-  StateFolder course;
+TEST_F(StateStore, KeepsAFileOfANewerVersionAside) {
   put(course.file(), R"({"version": 99, "lessons": "in another shape"})");
   EXPECT_THAT(course.read().lessons, IsEmpty());
   EXPECT_THAT(course.kept_as("state.json"), ElementsAre(MatchesRegex("state.json.version-99-[0-9-]{10}_[0-9-]{8}")));
@@ -264,8 +261,7 @@ TEST(Store, KeepsAFileOfANewerVersionAside) {
                                       HasSubstr("update this one and move it back")));
 }
 
-TEST(Store, NeverReplacesWhatItKeptAside) {
-  StateFolder course;
+TEST_F(StateStore, NeverReplacesWhatItKeptAside) {
   for (int i = 0; i < 5; ++i) {
     put(course.file(), "damage " + std::to_string(i));
     course.read();
@@ -275,8 +271,7 @@ TEST(Store, NeverReplacesWhatItKeptAside) {
   EXPECT_THAT(texts, ::testing::UnorderedElementsAre("damage 0", "damage 1", "damage 2", "damage 3", "damage 4"));
 }
 
-TEST(Store, KeepsAFileAsideThatIsDamagedWhileItWorks) {
-  StateFolder course;
+TEST_F(StateStore, KeepsAFileAsideThatIsDamagedWhileItWorks) {
   Store store = course.open();
   set_current(store, "01_a");
   put(course.file(), "damaged");
@@ -317,15 +312,13 @@ bool works_in_memory(StateFolder& course) {
   return !::testing::Test::HasFailure();
 }
 
-TEST(Store, WorksInMemoryWhereLearnIsAFile) {
-  StateFolder course;
+TEST_F(StateStore, WorksInMemoryWhereLearnIsAFile) {
   put(course.folder(), "not a folder");
   EXPECT_TRUE(works_in_memory(course));
   EXPECT_THAT(course.printed(), HasSubstr("Not a directory"));
 }
 
-TEST(Store, WorksInMemoryInAReadOnlyCourse) {
-  StateFolder course;
+TEST_F(StateStore, WorksInMemoryInAReadOnlyCourse) {
   EXPECT_TRUE(well_as_ordinary_user([&] {
     chmod(course.scratch.path().c_str(), 0555);
     return works_in_memory(course);
@@ -346,32 +339,23 @@ void expect_kept(const std::function<void(StateFolder&)>& take_rights, const std
   EXPECT_THAT(read_file(course.file()), HasSubstr(kept));
 }
 
-TEST(Store, WorksInMemoryInAReadOnlyFolder) {
+TEST(Store, WorksInMemoryWithoutTheRightsToWriteOrRead) {
   expect_kept([](StateFolder& course) {
     chmod(course.folder().c_str(), 0555);
     EXPECT_EQ(course.read().current, "00_before");
     EXPECT_EQ(course.printed(), "") << "reading is all right";
   });
-}
-
-TEST(Store, RespectsAReadOnlyFile) {
-  expect_kept([](StateFolder& course) { chmod(course.file().c_str(), 0444); });
-}
-
-TEST(Store, LeavesAFileAloneThatItMayNotRead) {
-  expect_kept([](StateFolder& course) { chmod(course.file().c_str(), 0200); });
-}
-
-TEST(Store, WritesNothingOverADamagedFileThatCannotBeKeptAside) {
-  const auto damage = [](StateFolder& course) {
+  for (const mode_t mode : {mode_t{0444}, mode_t{0200}}) {
+    expect_kept([mode](StateFolder& course) { chmod(course.file().c_str(), mode); });
+  }
+  const auto damage = [](StateFolder& course) {  // it cannot be kept aside
     put(course.file(), "damaged");
     chmod(course.folder().c_str(), 0555);
   };
   expect_kept(damage, "damaged");
 }
 
-TEST(Store, KeepsTheOldStateWhenTheDiskIsFull) {
-  StateFolder course;
+TEST_F(StateStore, KeepsTheOldStateWhenTheDiskIsFull) {
   EXPECT_TRUE(ended_well(start_child([&] {
     Store store = course.open();
     set_current(store, "00_before");
@@ -386,8 +370,7 @@ TEST(Store, KeepsTheOldStateWhenTheDiskIsFull) {
 
 // ------------------------------------------------------------------------------- several tools, and tools that die
 
-TEST(Store, WorksInMemoryWhenAnotherToolKeepsTheLock) {
-  StateFolder course;
+TEST_F(StateStore, WorksInMemoryWhenAnotherToolKeepsTheLock) {
   put(course.folder() / "lock", "");
   const int lock = open((course.folder() / "lock").c_str(), O_RDONLY | O_CLOEXEC);
   ASSERT_EQ(flock(lock, LOCK_EX), 0);

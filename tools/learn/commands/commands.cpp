@@ -1,21 +1,17 @@
 #include "learn/commands/commands.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <iostream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "learn/coach/diagnostics.hpp"
 #include "learn/machine/build.hpp"
 #include "learn/machine/checking.hpp"
-#include "learn/machine/speed_test.hpp"
+#include "learn/machine/machine.hpp"
 #include "learn/memory/answers.hpp"
 #include "learn/memory/deck.hpp"
 #include "learn/memory/history.hpp"
-#include "learn/memory/record.hpp"
 #include "learn/screens/programs.hpp"
 #include "learn/screens/terminal.hpp"
 #include "lesson/text.hpp"
@@ -38,13 +34,6 @@ void print_next_steps(const Course& course, const Lesson& lesson) {
   course.print(lines);
 }
 
-/// A file's name, which may hold anything, as something that a terminal only shows.
-std::string without_controls(std::string name) {
-  std::replace_if(
-      name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-  return name;
-}
-
 int exit_code_of(const Verdict& verdict) {
   if (verdict.kind == Verdict::Kind::passed) return exit_passed;
   return verdict.kind == Verdict::Kind::failed ? exit_failed : exit_not_judged;
@@ -58,11 +47,6 @@ std::string text_in_json(const Lines& lines) {
 }
 
 json as_json(const Lesson& lesson, const Verdict& verdict) {
-  static const std::map<Verdict::Kind, std::string> ids = {{Verdict::Kind::passed, "passed"},
-                                                           {Verdict::Kind::failed, "failed"},
-                                                           {Verdict::Kind::not_compiled, "not_compiled"},
-                                                           {Verdict::Kind::not_judged, "not_judged"},
-                                                           {Verdict::Kind::stopped, "stopped"}};
   json checks = json::array();
   for (const auto& check : verdict.report.checks) {
     checks.push_back({{"name", check.full_name()},
@@ -71,7 +55,7 @@ json as_json(const Lesson& lesson, const Verdict& verdict) {
                       {"hint", check.passed() ? "" : check.task}});
   }
   return {{"lesson", lesson.name},
-          {"verdict", ids.at(verdict.kind)},
+          {"verdict", verdict.id()},
           {"passed", verdict.passed()},
           {"total", verdict.total()},
           {"mistakes", verdict.report.named()},
@@ -101,7 +85,7 @@ void print_success(const Course& course, const Lesson& lesson) {
     course.print(Lines{measured});
   }
   const Lesson next = next_to_do(course, lesson);
-  if (counts_as_passed(standing(course.store.state(), next))) {
+  if (has_passed(course, next)) {
     course.print("\nThat was the last lesson: all are passed.");
   } else {
     course.print("\nNext: " + next.title());
@@ -194,7 +178,7 @@ Verdict judge_beside(Course& course, const Lesson& lesson) {
 
 int overview(Course& course) {
   const Lesson lesson = current_lesson(course);
-  const bool done = counts_as_passed(standing(course.store.state(), lesson));
+  const bool done = has_passed(course, lesson);
   course.print("attention-by-hand: learn attention by writing it\n");
   course.print(curriculum_lines(course));
   course.print("\n" + lesson.title() + (done ? ": passed; ./learn next goes on" : ""));
@@ -270,12 +254,7 @@ int read_chapter(const Course& course, const std::string& name) {
     std::cout << lesson::read_file(lesson.chapter_file());
     return exit_passed;
   }
-  auto command = reader_command(lesson, course.style.table_columns());
-  std::vector<char*> arguments;
-  for (auto& argument : command) arguments.push_back(argument.data());
-  arguments.push_back(nullptr);
-  execvp(arguments.front(), arguments.data());
-  throw std::runtime_error("cannot start " + command.front());
+  become(reader_command(lesson, course.style.table_columns()));
 }
 
 int open_chapter(const Course& course, const std::string& name) {
@@ -365,7 +344,7 @@ int list_backups(const Course& course) {
   if (all.empty()) course.print("There are no backups. One is made before anything that you wrote is replaced.");
   for (const auto& backup : all) {
     course.print(backup.name + "\n  before " + backup.why + ", " + backup.when);
-    for (const auto& file : backup.files) course.print("  " + without_controls(file));
+    for (const auto& file : backup.files) course.print("  " + harmless(file));  // a file's name may hold anything
   }
   if (!all.empty()) course.print("\nTo bring one back: ./learn backups restore " + all.front().name);
   return exit_passed;

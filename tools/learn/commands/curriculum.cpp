@@ -16,18 +16,6 @@ using lesson::Lesson;
 
 namespace {
 
-struct Name {
-  const char* text;
-  const char* id;
-};
-
-const std::map<Standing, Name> names = {{Standing::untouched, {"", "untouched"}},
-                                        {Standing::begun, {"begun", "begun"}},
-                                        {Standing::passed, {"passed", "passed"}},
-                                        {Standing::changed, {"passed, changed since", "changed"}},
-                                        {Standing::reset, {"passed, reset since", "reset"}},
-                                        {Standing::regressed, {"no longer passes", "regressed"}}};
-
 Role role_of(Standing standing) {
   if (standing == Standing::passed) return Role::passed;
   return standing == Standing::regressed ? Role::warning : Role::plain;
@@ -47,12 +35,23 @@ Standing standing(const State& state, const Lesson& lesson) {
   return record.passed_text.empty() || record.passed_text == fingerprint(lesson) ? Standing::passed : Standing::changed;
 }
 
-std::string text_of(Standing standing) { return names.at(standing).text; }
+std::string text_of(Standing standing) {
+  constexpr const char* texts[] = {
+      "", "begun", "passed", "passed, changed since", "passed, reset since", "no longer passes"};
+  return texts[static_cast<int>(standing)];
+}
 
-std::string id_of(Standing standing) { return names.at(standing).id; }
+std::string id_of(Standing standing) {
+  constexpr const char* ids[] = {"untouched", "begun", "passed", "changed", "reset", "regressed"};
+  return ids[static_cast<int>(standing)];
+}
 
 bool counts_as_passed(Standing standing) {
   return standing == Standing::passed || standing == Standing::changed || standing == Standing::reset;
+}
+
+bool has_passed(const Course& course, const Lesson& lesson) {
+  return counts_as_passed(standing(course.store.state(), lesson));
 }
 
 std::vector<Lesson> all_lessons(const fs::path& root) {
@@ -63,53 +62,32 @@ std::vector<Lesson> all_lessons(const fs::path& root) {
   return lessons;
 }
 
-namespace {
-
-const Lesson* first_not_passed(const Course& course, const std::vector<Lesson>& lessons) {
-  for (const auto& lesson : lessons) {
-    if (!counts_as_passed(standing(course.store.state(), lesson))) return &lesson;
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 Lesson current_lesson(const Course& course) {
   const auto lessons = all_lessons(course.root);
   for (const auto& lesson : lessons) {
     if (lesson.name == course.store.state().current) return lesson;
   }
-  const Lesson* first = first_not_passed(course, lessons);
-  return first == nullptr ? lessons.back() : *first;
+  return next_to_do(course, lessons.back());
 }
 
 Lesson next_to_do(const Course& course, const Lesson& after) {
   const auto lessons = all_lessons(course.root);
-  for (const auto& lesson : lessons) {
-    if (lesson.name > after.name && !counts_as_passed(standing(course.store.state(), lesson))) return lesson;
+  for (const bool later : {true, false}) {
+    for (const auto& lesson : lessons) {
+      if ((lesson.name > after.name) == later && !has_passed(course, lesson)) return lesson;
+    }
   }
-  const Lesson* first = first_not_passed(course, lessons);
-  return first == nullptr ? after : *first;
+  return after;
 }
 
 Lesson wanted_lesson(const Course& course, const std::string& name) {
   return name.empty() ? current_lesson(course) : lesson::find_lesson(course.root, name);
 }
 
-namespace {
-
-/// "   75 min"; empty when the chapter does not say it.
-std::string minutes_column(const Lesson& lesson) {
-  const int minutes = lesson.study().minutes;
-  return minutes == 0 ? "" : right_aligned(minutes, 5) + " min";
-}
-
-}  // namespace
-
 std::string time_left_text(const Course& course) {
   int minutes = 0;
   for (const auto& lesson : all_lessons(course.root)) {
-    if (!counts_as_passed(standing(course.store.state(), lesson))) minutes += lesson.study().minutes;
+    if (!has_passed(course, lesson)) minutes += lesson.study().minutes;
   }
   return minutes == 0 ? progress_text(course) : progress_text(course) + ", about " + hours_text(minutes) + " left";
 }
@@ -125,6 +103,9 @@ Lines curriculum_lines(const Course& course) {
     title_columns = std::max(title_columns, columns_of(lesson.title()));
     state_columns = std::max(state_columns, columns_of(text_of(where)));
   }
+  const auto fits = [columns = course.style.columns](const std::string& text) {
+    return columns == 0 || columns_of(text) <= columns;
+  };
   Lines lines;
   for (const auto& lesson : lessons) {
     const Standing where = standings.at(lesson.name);
@@ -134,12 +115,12 @@ Lines curriculum_lines(const Course& course) {
     const std::string begin = (here ? "> " : "  ") + state;
     std::string line =
         (here ? "> " : "  ") + padded(state, state_columns) + "  " + padded(lesson.title(), title_columns);
-    const std::string minutes = minutes_column(lesson);
-    if (course.style.columns == 0 || columns_of(line + minutes) <= course.style.columns) line += minutes;
+    const int length = lesson.study().minutes;
+    const std::string minutes = length == 0 ? "" : right_aligned(length, 5) + " min";  // as the chapter says
+    if (fits(line + minutes)) line += minutes;
     const std::string full = line + "  " + lesson.subject();
-    const bool fits = course.style.columns == 0 || columns_of(full) <= course.style.columns;
     const bool worth_cutting = course.style.columns - columns_of(line) > 15;
-    line = fits ? full : worth_cutting ? padded(full, course.style.columns - 3) + "..." : line;
+    line = fits(full) ? full : worth_cutting ? cut(full, course.style.columns) : line;
     lines.push_back(
         Line({{begin.substr(0, 2)}, {state, now ? Role::important : role_of(where)}, {line.substr(begin.size())}}));
   }
@@ -149,14 +130,14 @@ Lines curriculum_lines(const Course& course) {
 std::string progress_text(const Course& course) {
   int passed = 0;
   const auto lessons = all_lessons(course.root);
-  for (const auto& lesson : lessons) passed += counts_as_passed(standing(course.store.state(), lesson)) ? 1 : 0;
+  for (const auto& lesson : lessons) passed += has_passed(course, lesson) ? 1 : 0;
   return std::to_string(passed) + " of " + counted(static_cast<int>(lessons.size()), "lesson") + " passed";
 }
 
 Line strip(const Course& course) {
   Line strip;
   for (const auto& lesson : all_lessons(course.root)) {
-    const bool passed = counts_as_passed(standing(course.store.state(), lesson));
+    const bool passed = has_passed(course, lesson);
     strip.spans.push_back(passed ? Span{"■", Role::passed} : Span{"□", Role::label});
   }
   return strip;

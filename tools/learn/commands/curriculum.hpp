@@ -40,6 +40,7 @@ std::string id_of(Standing standing);
 
 /// Whether it passes, as far as is known.
 bool counts_as_passed(Standing standing);
+bool has_passed(const Course& course, const lesson::Lesson& lesson);
 
 /// All lessons. A folder without a chapter is none: a learner's files, where a lesson was before it got another name.
 /// @throws std::runtime_error when there are none.

@@ -1,17 +1,17 @@
 #include "learn/commands/own_parts.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 
 #include "learn/coach/diagnostics.hpp"
 #include "learn/commands/commands.hpp"
 #include "learn/machine/build.hpp"
 #include "learn/machine/checking.hpp"
+#include "learn/machine/machine.hpp"
 #include "learn/memory/answers.hpp"
-#include "learn/memory/record.hpp"
+#include "learn/memory/history.hpp"
 #include "lesson/text.hpp"
 
 namespace attn::learn {
@@ -34,20 +34,17 @@ std::optional<bool> passes(Course& course, const Lesson& lesson) {
   return verdict.kind == Verdict::Kind::passed;
 }
 
-/// Tells CMake whose files the program is linked with: programs/CMakeLists.txt reads it.
-void write_own_lessons(const fs::path& root, const std::string& program, const std::vector<ModelPart>& parts) {
+/// Builds the program with these parts: programs/CMakeLists.txt reads whose files it is linked with.
+Built build_with(const Course& course, const std::string& program, const std::vector<ModelPart>& parts) {
   std::string numbers;
   for (const auto& part : parts) {
     if (part.own) numbers += part.lesson.number() + "\n";
   }
-  const fs::path file = build_folder(root) / ("own_lessons_" + program + ".txt");
-  if (fs::is_regular_file(file) && lesson::read_file(file) == numbers) return;  // so that nothing is configured again
-  fs::create_directories(file.parent_path());
-  replace_file(file, numbers);
-}
-
-Built build_with(const Course& course, const std::string& program, const std::vector<ModelPart>& parts) {
-  write_own_lessons(course.root, program, parts);
+  const fs::path file = build_folder(course.root) / ("own_lessons_" + program + ".txt");
+  if (!fs::is_regular_file(file) || lesson::read_file(file) != numbers) {  // else nothing is configured again
+    fs::create_directories(file.parent_path());
+    replace_file(file, numbers);
+  }
   return build(course.root, usual_preset, program);
 }
 
@@ -70,36 +67,25 @@ Built build_model(const Course& course, const std::string& program, std::vector<
   return build_with(course, program, parts);
 }
 
-/// Becomes the program, so that Ctrl-C and Ctrl-Z reach it as they would reach us.
-[[noreturn]] void become(const Course& course, const std::string& name, const std::vector<std::string>& words) {
-  std::vector<std::string> command = {(build_folder(course.root) / name).string()};
-  if (course.style.plain) command.insert(command.begin(), {"env", "TERM=dumb"});  // no colours, no line written again
-  command.insert(command.end(), words.begin(), words.end());
-  std::vector<char*> arguments;
-  for (auto& argument : command) arguments.push_back(argument.data());
-  arguments.push_back(nullptr);
-  execvp(arguments.front(), arguments.data());
-  throw std::runtime_error("cannot start " + command.front());
-}
-
-}  // namespace
-
+/// The lessons that programs/PROGRAM/lessons.txt names, each judged as ./learn check does, unless it is known what became
+/// of exactly these files. A lesson that was not touched is not built.
+/// @return nothing when the learner stopped it
 std::optional<std::vector<ModelPart>> model_parts(Course& course, const std::string& program) {
   std::vector<ModelPart> parts;
   std::ifstream numbers(course.root / "programs" / program / "lessons.txt");
   for (std::string number; std::getline(numbers, number);) {
     const Lesson lesson = lesson::find_lesson(course.root, number);
-    const bool there = fs::exists(lesson.chapter_file());
-    if (!there || !edited(lesson)) {
-      parts.push_back({lesson, false, ""});
-      continue;
-    }
+    ModelPart& part = parts.emplace_back(ModelPart{lesson, false, ""});
+    if (!fs::exists(lesson.chapter_file()) || !edited(lesson)) continue;
     const auto passed = passes(course, lesson);
     if (!passed) return {};
-    parts.push_back({lesson, *passed, *passed ? "" : "does not pass its checks: ./learn check " + lesson.number()});
+    part.own = *passed;
+    if (!part.own) part.why_not = "does not pass its checks: ./learn check " + lesson.number();
   }
   return parts;
 }
+
+}  // namespace
 
 std::string parts_text(const std::vector<ModelPart>& parts) {
   std::vector<std::string> own;
@@ -136,18 +122,10 @@ int run_model(Course& course, const std::string& program, const std::vector<std:
     return exit_not_judged;
   }
   course.print((reference ? "All of it is the reference's." : parts_text(parts)) + "\n");
-  become(course, name, words);
-}
-
-int trained_demo(Course& course, const std::string& name, const std::vector<std::string>& words, bool reference) {
-  const Lesson lesson = wanted_lesson(course, name);
-  if (lesson.number() != "10") {
-    throw std::invalid_argument("lesson " + lesson.title() + " has no trained demonstration; lesson 10 has one");
-  }
-  std::vector<std::string> all = {"--trained"};
-  if (reference) all.push_back("--reference");
-  all.insert(all.end(), words.begin(), words.end());
-  return run_model(course, "generate", all, reference);
+  std::vector<std::string> command = {(build_folder(course.root) / name).string()};
+  if (course.style.plain) command.insert(command.begin(), {"env", "TERM=dumb"});  // no colours, no line written again
+  command.insert(command.end(), words.begin(), words.end());
+  become(command);
 }
 
 }  // namespace attn::learn

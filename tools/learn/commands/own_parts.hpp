@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,11 +15,6 @@ struct ModelPart {
   std::string why_not;  ///< of files that the learner changed and that do not run; else empty
 };
 
-/// The lessons that programs/PROGRAM/lessons.txt names, each judged as ./learn check does, unless it is known what became
-/// of exactly these files. A lesson that was not touched is not built.
-/// @return nothing when the learner stopped it
-std::optional<std::vector<ModelPart>> model_parts(Course& course, const std::string& program);
-
 /// Which parts are whose, and which lesson is next, in a line or two; and a line for each one that could not be used.
 std::string parts_text(const std::vector<ModelPart>& parts);
 
@@ -29,10 +23,5 @@ std::string parts_text(const std::vector<ModelPart>& parts);
 /// @param words     its command line
 /// @param reference with all parts of the reference
 int run_model(Course& course, const std::string& program, const std::vector<std::string>& words, bool reference);
-
-/// The map of ./learn demo 10 --trained: of one head of models/small, by the program of ./learn generate.
-/// @param words at most a sentence, and options of ./learn generate
-/// @throws std::invalid_argument when the lesson is another one
-int trained_demo(Course& course, const std::string& name, const std::vector<std::string>& words, bool reference);
 
 }  // namespace attn::learn

@@ -18,13 +18,29 @@ namespace {
 constexpr std::array<Asked, 3> levels = {Asked::often, Asked::sometimes, Asked::rarely};
 constexpr int usual_hours_per_day = 2;
 
+/// A lesson, and what is chosen of it.
+struct Part {
+  const Topic& topic;
+  int questions = 0;
+  bool is_new = false;
+  bool again = false;
+
+  bool is_done() const { return topic.passed || is_new; }
+  Sitting sitting() const {
+    return {questions * minutes_per_question,
+            counted(questions, "question") + ": ./learn review --lesson " + topic.number};
+  }
+};
+
 /// Chooses until the time is used.
 class Choosing {
  public:
-  Choosing(const std::vector<Topic>& topics, int minutes)
-      : topics_(topics), left_(minutes), asked_(topics.size()), is_new_(topics.size()), again_(topics.size()) {
+  Choosing(const std::vector<Topic>& topics, int minutes) : left_(minutes) {
     int often = 0;
-    for (const Topic& topic : topics) often += topic.questions[0];
+    for (const Topic& topic : topics) {
+      parts_.push_back({topic});
+      often += topic.questions[0];
+    }
     const int kept = std::min(minutes / 4, often * minutes_per_question);
     left_ -= kept;
     add_lessons();
@@ -35,35 +51,27 @@ class Choosing {
   /// New lessons, each with its questions; the other questions; what was passed, once more.
   std::vector<Sitting> sittings() const {
     std::vector<Sitting> all;
-    for (std::size_t i = 0; i < topics_.size(); ++i) {
-      if (!is_new_[i]) continue;
-      all.push_back({topics_[i].study.minutes, "lesson " + topics_[i].title});
-      append_questions(i, all);
+    for (const bool is_new : {true, false}) {
+      for (const Part& part : parts_) {
+        if (part.is_new != is_new) continue;
+        if (is_new) all.push_back({part.topic.study.minutes, "lesson " + part.topic.title});
+        if (part.questions > 0) all.push_back(part.sitting());
+      }
     }
-    for (std::size_t i = 0; i < topics_.size(); ++i) {
-      if (!is_new_[i]) append_questions(i, all);
-    }
-    for (std::size_t i = 0; i < topics_.size(); ++i) {
-      const Topic& topic = topics_[i];
-      if (again_[i]) all.push_back({topic.interview_minutes, "from blank: ./learn interview " + topic.number});
+    for (const auto& part : parts_) {
+      const Topic& topic = part.topic;
+      if (part.again) all.push_back({topic.interview_minutes, "from blank: ./learn interview " + topic.number});
     }
     return all;
   }
 
  private:
-  void append_questions(std::size_t i, std::vector<Sitting>& all) const {
-    if (asked_[i] == 0) return;
-    all.push_back({asked_[i] * minutes_per_question,
-                   counted(asked_[i], "question") + ": ./learn review --lesson " + topics_[i].number});
-  }
-
   /// Less asked lessons only when all that are asked more fit: until then, the time is better spent on questions.
   void add_lessons() {
     for (const Asked level : levels) {
       bool all_fit = true;
-      for (std::size_t i = 0; i < topics_.size(); ++i) {
-        if (topics_[i].study.asked != level || is_done(i)) continue;
-        all_fit = add_with_what_it_needs(i) && all_fit;
+      for (Part& part : parts_) {
+        if (part.topic.study.asked == level && !part.is_done()) all_fit = add_with_what_it_needs(part) && all_fit;
       }
       if (level == Asked::often) add_again();
       if (!all_fit) return;
@@ -71,54 +79,48 @@ class Choosing {
   }
 
   void add_again() {
-    for (std::size_t i = 0; i < topics_.size(); ++i) {
-      const Topic& topic = topics_[i];
+    for (Part& part : parts_) {
+      const Topic& topic = part.topic;
       if (!topic.passed || topic.study.asked != Asked::often || topic.interview_minutes > left_) continue;
-      again_[i] = true;
+      part.again = true;
       left_ -= topic.interview_minutes;
     }
   }
 
-  bool add_with_what_it_needs(std::size_t i) {
-    std::set<std::size_t> all;
-    collect(i, all);
+  bool add_with_what_it_needs(Part& part) {
+    std::set<Part*> all;
+    collect(part, all);
     int needed = 0;
-    for (const std::size_t one : all) needed += topics_[one].study.minutes;
+    for (const Part* one : all) needed += one->topic.study.minutes;
     if (needed > left_) return false;
     left_ -= needed;
-    for (const std::size_t one : all) is_new_[one] = true;
+    for (Part* one : all) one->is_new = true;
     return true;
   }
 
   /// The lesson and those before it that are neither passed nor chosen.
-  void collect(std::size_t i, std::set<std::size_t>& all) const {
-    if (is_done(i) || !all.insert(i).second) return;
-    for (const auto& number : topics_[i].study.after) {
-      const auto found =
-          std::find_if(topics_.begin(), topics_.end(), [&](const Topic& topic) { return topic.number == number; });
-      if (found != topics_.end()) collect(static_cast<std::size_t>(found - topics_.begin()), all);
+  void collect(Part& part, std::set<Part*>& all) {
+    if (part.is_done() || !all.insert(&part).second) return;
+    for (Part& other : parts_) {
+      const auto& after = part.topic.study.after;
+      if (std::find(after.begin(), after.end(), other.topic.number) != after.end()) collect(other, all);
     }
   }
 
-  bool is_done(std::size_t i) const { return topics_[i].passed || is_new_[i]; }
-
   /// Of lessons that are new or passed first.
   void add_questions(std::size_t level) {
-    for (const bool known : {true, false}) {
-      for (std::size_t i = 0; i < topics_.size(); ++i) {
-        if (is_done(i) != known) continue;
-        const int count = std::min(topics_[i].questions.at(level), left_ / minutes_per_question);
-        asked_[i] += count;
+    for (const bool done : {true, false}) {
+      for (Part& part : parts_) {
+        if (part.is_done() != done) continue;
+        const int count = std::min(part.topic.questions.at(level), left_ / minutes_per_question);
+        part.questions += count;
         left_ -= count * minutes_per_question;
       }
     }
   }
 
-  const std::vector<Topic>& topics_;
+  std::vector<Part> parts_;
   int left_;  ///< minutes
-  std::vector<int> asked_;
-  std::vector<bool> is_new_;
-  std::vector<bool> again_;
 };
 
 int sum_of(const std::vector<Sitting>& sittings) {
@@ -130,7 +132,7 @@ std::vector<Topic> topics_of(const Course& course) {
   std::vector<Topic> topics;
   for (const auto& lesson : all_lessons(course.root)) {
     Topic topic{lesson.number(), lesson.title(), lesson.study(), false, lesson.interview().minutes, {}};
-    topic.passed = counts_as_passed(standing(course.store.state(), lesson));
+    topic.passed = has_passed(course, lesson);
     for (const auto& question : lesson.questions()) ++topic.questions.at(static_cast<std::size_t>(question.asked));
     topics.push_back(topic);
   }

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "learn/coach/coach.hpp"
 #include "learn/machine/build.hpp"
@@ -47,10 +48,6 @@ Judgement::Judgement(Lesson lesson, std::string preset)
       preset_(std::move(preset)),
       target_(lesson_.program()),
       folder_(build_folder(lesson_.root, preset_)),
-      file_prefix_(folder_ / (target_ + "-" + std::to_string(getpid()))),
-      log_(file_prefix_.string() + ".log"),
-      report_(file_prefix_.string() + ".json"),
-      printed_(file_prefix_.string() + ".txt"),
       steps_(lesson_.root, preset_, target_) {
   remove_leftovers(folder_, target_ + "-");
   verdict_.lines = as_lines(unusable_files(lesson_));
@@ -60,7 +57,12 @@ Judgement::Judgement(Lesson lesson, std::string preset)
 Judgement::~Judgement() {
   Job::stop();
   std::error_code ignored;
-  for (const auto& file : {log_, report_, printed_}) fs::remove(file, ignored);
+  for (const char* extension : {".log", ".json", ".txt"}) fs::remove(file(extension), ignored);
+}
+
+/// One of this tool's files: another one may judge the same lesson beside us.
+fs::path Judgement::file(const std::string& extension) const {
+  return folder_ / (target_ + "-" + std::to_string(getpid()) + extension);
 }
 
 void Judgement::begin() {
@@ -70,23 +72,23 @@ void Judgement::begin() {
 }
 
 void Judgement::build() {
-  start(steps_.configures() ? "setting up" : "building", steps_.command(), lesson_.root, log_);
+  start(steps_.configures() ? "setting up" : "building", steps_.command(), lesson_.root, file(".log"));
 }
 
 void Judgement::check() {
   std::error_code ignored;
-  fs::remove(report_, ignored);
+  fs::remove(file(".json"), ignored);
   judge::ProcessLimits limits;
   if (preset_ != usual_preset)
     limits.memory_bytes = std::numeric_limits<std::size_t>::max();  // AddressSanitizer's shadow
   start("checking",
-        {(folder_ / target_).string(), "--report=" + report_.string(), "--work-folder=" + lesson_.work_folder},
-        lesson_.root, printed_, limits);
+        {(folder_ / target_).string(), "--report=" + file(".json").string(), "--work-folder=" + lesson_.work_folder},
+        lesson_.root, file(".txt"), limits);
 }
 
 void Judgement::next(const judge::Process& ended) {
   if (steps_.ok()) return finish(ended);
-  const std::string output = read_file(log_);
+  const std::string output = read_file(file(".log"));
   steps_.ended(ended.exit_code(), output);
   if (!steps_.command().empty()) return build();
   const auto from_here = [&](const std::string& text) {
@@ -118,18 +120,18 @@ Lines Judgement::why_no_report(const judge::Process& checks) const {
                           : from_outside   ? "were killed (" + number + ")"
                                            : "gave no report (" + number +
                                                "): does your file replace a function of the library, such as malloc?";
-  Lines lines = as_lines(lines_of(without_end(file_or_nothing(printed_))));
+  Lines lines = as_lines(lines_of(without_end(file_or_nothing(file(".txt")))));
   if (!lines.empty()) lines.emplace_back();
   lines.push_back(not_judged("its checks " + why));
   return lines;
 }
 
 void Judgement::finish(const judge::Process& checks) {
-  if (!fs::is_regular_file(report_)) {
+  if (!fs::is_regular_file(file(".json"))) {
     verdict_.lines = why_no_report(checks);
     return;
   }
-  const auto report = lesson::read_json(report_).get<judge::Report>();
+  const auto report = lesson::read_json(file(".json")).get<judge::Report>();
   verdict_.kind = Verdict::Kind::failed;
   if (!report.problem.empty()) {
     verdict_.lines = as_lines(lines_of("✗ " + lesson_.title() + ": " + without_end(report.problem)));
@@ -154,6 +156,47 @@ void Judgement::stop() {
   verdict_ = {};
   verdict_.kind = Verdict::Kind::stopped;
   verdict_.lines = {lesson_.title() + ": stopped before there was a verdict; Enter or the next save checks again"};
+}
+
+// ------------------------------------------------------------------------------------------------------- speed
+
+SpeedTest::SpeedTest(Lesson lesson)
+    : lesson_(std::move(lesson)),
+      folder_(build_folder(lesson_.root)),
+      output_(folder_ / (lesson_.program() + "-" + std::to_string(getpid()) + ".speed")) {
+  begin();
+}
+
+void SpeedTest::begin() {
+  stage_ = Stage::building;
+  start("building", build_command(lesson_.root, usual_preset, lesson_.solution_program()), lesson_.root, output_);
+}
+
+SpeedTest::~SpeedTest() {
+  Job::stop();
+  std::error_code ignored;
+  fs::remove(output_, ignored);
+}
+
+void SpeedTest::next(const judge::Process& ended) {
+  if (ended.exit_code() != 0) return;
+  const auto measure = [this](const std::string& program, Stage stage) {
+    stage_ = stage;
+    start("measuring", {(folder_ / program).string(), "--speed"}, lesson_.root, output_, judge::ProcessLimits{});
+  };
+  if (stage_ == Stage::building) return measure(lesson_.program(), Stage::learner);
+  const auto measured = nlohmann::json::parse(read_file(output_), nullptr, false);
+  if (!measured.contains("milliseconds")) return;
+  const double milliseconds = measured["milliseconds"];
+  if (stage_ == Stage::learner) {
+    learner_ms_ = milliseconds;
+    return measure(lesson_.solution_program(), Stage::reference);
+  }
+  std::ostringstream line;
+  line.precision(3);
+  line << measured.value("what", "") << ": you " << learner_ms_ << " ms, the reference " << milliseconds
+       << " ms (both built without optimisation)";
+  line_ = labelled("speed   ", line.str());
 }
 
 }  // namespace attn::learn

@@ -27,6 +27,7 @@ class Judgement : public Job {
   void build();
   void check();
   void finish(const judge::Process& checks);
+  std::filesystem::path file(const std::string& extension) const;
   Line not_judged(const std::string& why) const;
   Lines why_no_report(const judge::Process& checks) const;
 
@@ -34,12 +35,30 @@ class Judgement : public Job {
   std::string preset_;
   std::string target_;
   std::filesystem::path folder_;
-  std::filesystem::path file_prefix_;  ///< of this tool's files: another one may judge the same lesson beside us
-  std::filesystem::path log_;
-  std::filesystem::path report_;
-  std::filesystem::path printed_;
   BuildSteps steps_;
   Verdict verdict_;
+};
+
+/// Measures the learner's code on a fixed size, and the reference beside it.
+class SpeedTest : public Job {
+ public:
+  explicit SpeedTest(lesson::Lesson lesson);
+  ~SpeedTest() override;
+
+  /// Empty when nothing could be measured.
+  const Line& line() const { return line_; }
+
+ private:
+  enum class Stage { building, learner, reference };
+  void begin() override;
+  void next(const judge::Process& ended) override;
+
+  lesson::Lesson lesson_;
+  std::filesystem::path folder_;
+  std::filesystem::path output_;
+  Stage stage_ = Stage::building;
+  double learner_ms_ = 0;
+  Line line_;
 };
 
 }  // namespace attn::learn

@@ -1,26 +1,18 @@
 #include "learn/machine/machine.hpp"
 
 #include <fcntl.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <stdexcept>
 
 namespace attn::learn {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-const std::vector<FileSystem> file_systems = {
-    {0xEF53, "ext4", true},          {0x58465342, "XFS", true},     {0x9123683E, "btrfs", true},
-    {0xF2F52010, "F2FS", true},      {0x2FC12FC1, "ZFS", true},     {0x01021994, "tmpfs", true},
-    {0x794C7630, "overlayfs", true}, {0x6969, "NFS", false},        {0xFF534D42, "CIFS", false},
-    {0xFE534D42, "SMB", false},      {0x517B, "SMB", false},        {0x01021997, "9p", false},
-    {0x65735546, "FUSE", false},     {0x786F4256, "vboxsf", false}, {0xBACBACBC, "vmhgfs", false},
-    {0x00C36400, "Ceph", false},     {0x5346414F, "AFS", false},    {0x0BD00BD0, "Lustre", false}};
 
 /// What another system calls one of Debian's packages: a column of tools/packages.txt; Debian's name if it has no row.
 std::string name_elsewhere(const std::string& package, std::size_t column) {
@@ -60,14 +52,12 @@ std::string as_root(const std::string& line) {
   return find_program("sudo").empty() ? "su -c '" + line + "'" : "sudo " + line;
 }
 
-FileSystem file_system_of(const fs::path& folder) {
-  struct statfs status {};
-  if (statfs(folder.c_str(), &status) != 0) return {0, "an unknown file system", true};
-  const auto magic = static_cast<unsigned long>(status.f_type) & 0xFFFFFFFF;
-  for (const auto& known : file_systems) {
-    if (known.magic == magic) return known;
-  }
-  return {magic, "a local file system", true};
+void become(std::vector<std::string> command) {
+  std::vector<char*> arguments;
+  for (auto& argument : command) arguments.push_back(argument.data());
+  arguments.push_back(nullptr);
+  execvp(arguments.front(), arguments.data());
+  throw std::runtime_error("cannot start " + command.front());
 }
 
 bool is_writable(const fs::path& path) { return faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0; }

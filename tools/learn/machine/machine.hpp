@@ -18,15 +18,8 @@ std::string install(const std::string& package);
 /// A line as it is to be run to do something as root.
 std::string as_root(const std::string& line);
 
-/// A kind of file system.
-struct FileSystem {
-  unsigned long magic;  ///< as statfs() gives it; linux/magic.h has most of them
-  const char* name;
-  bool reports_saves;  ///< whether inotify reports every save, or only those made on this machine
-};
-
-/// What a folder is on.
-FileSystem file_system_of(const std::filesystem::path& folder);
+/// Becomes a program, so that Ctrl-C and Ctrl-Z reach it as they would reach us.
+[[noreturn]] void become(std::vector<std::string> command);
 
 /// Whether the effective user may write to a file, or in a folder.
 bool is_writable(const std::filesystem::path& path);

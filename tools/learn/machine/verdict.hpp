@@ -26,8 +26,15 @@ struct Verdict {
   int total() const { return static_cast<int>(report.checks.size()); }
   const judge::CheckResult* first_failing() const { return report.first_failing(); }
 
-  /// A word for it: "passed", "failed", "does not compile", "could not be judged", "stopped".
-  std::string word() const;
+  /// A word for it, and its name for programs.
+  std::string word() const {
+    constexpr const char* words[] = {"passed", "failed", "does not compile", "could not be judged", "stopped"};
+    return words[static_cast<int>(kind)];
+  }
+  std::string id() const {
+    constexpr const char* ids[] = {"passed", "failed", "not_compiled", "not_judged", "stopped"};
+    return ids[static_cast<int>(kind)];
+  }
 };
 
 }  // namespace attn::learn

@@ -11,20 +11,29 @@ namespace attn::learn {
 namespace {
 
 constexpr long seconds_per_day = 24 * 60 * 60;
-constexpr std::array<const char*, 7> weekdays = {"thursday", "friday",  "saturday", "sunday",
-                                                 "monday",   "tuesday", "wednesday"};
+std::string formatted(const std::tm& parts, const char* format) {
+  std::array<char, 64> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
+}
 
-/// The place in `weekdays`: 1970-01-01 was a Thursday.
-std::size_t weekday_of(Day day) { return static_cast<std::size_t>((day % 7 + 7) % 7); }
+std::tm parts_of(Day day) {
+  const std::time_t time = day * seconds_per_day;
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  return parts;
+}
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
 
 }  // namespace
 
 Day today() { return parse_day(local_time(std::time(nullptr), "%Y-%m-%d")); }
 
 std::string day_text(Day day) {
-  const std::time_t time = day * seconds_per_day;
-  std::tm parts{};
-  gmtime_r(&time, &parts);
+  const std::tm parts = parts_of(day);
   char text[64];
   std::snprintf(text, sizeof text, "%04d-%02d-%02d", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
   return text;
@@ -43,12 +52,11 @@ Day parse_day(const std::string& text) {
 }
 
 Day named_day(const std::string& name, Day today) {
-  std::string lower = name;
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string lower = lower_case(name);
   if (lower == "today") return today;
   if (lower == "tomorrow") return today + 1;
   for (Day day = today + 1; day <= today + 7; ++day) {
-    const std::string weekday = weekdays.at(weekday_of(day));
+    const std::string weekday = lower_case(formatted(parts_of(day), "%A"));
     if (lower.size() >= 3 && weekday.compare(0, lower.size(), lower) == 0) return day;
   }
   try {
@@ -58,22 +66,15 @@ Day named_day(const std::string& name, Day today) {
   }
 }
 
-std::string weekday_text(Day day) {
-  std::string text = std::string(weekdays.at(weekday_of(day))).substr(0, 3);
-  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
-  return text;
-}
+std::string weekday_text(Day day) { return formatted(parts_of(day), "%a"); }
 
 std::string local_time(std::time_t time, const char* format) {
   std::tm parts{};
   localtime_r(&time, &parts);
-  std::array<char, 64> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
+  return formatted(parts, format);
 }
 
-std::string time_text(std::time_t time) { return local_time(time, "%Y-%m-%dT%H:%M:%S%z"); }
-
-std::string now_text() { return time_text(std::time(nullptr)); }
+std::string now_text() { return local_time(std::time(nullptr), "%Y-%m-%dT%H:%M:%S%z"); }
 
 std::string now_for_a_name() { return local_time(std::time(nullptr), "%Y-%m-%d_%H-%M-%S"); }
 

@@ -29,10 +29,7 @@ std::string weekday_text(Day day);
 /// A time in the learner's zone, as strftime writes it.
 std::string local_time(std::time_t time, const char* format);
 
-/// "2026-11-21T15:04:05+0100".
-std::string time_text(std::time_t time);
-
-/// The same for now.
+/// Now: "2026-11-21T15:04:05+0100".
 std::string now_text();
 
 /// Now, for a file's name: "2026-11-21_15-04-05".

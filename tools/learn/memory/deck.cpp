@@ -1,11 +1,10 @@
 #include "learn/memory/deck.hpp"
 
 #include <algorithm>
-#include <map>
 #include <tuple>
+#include <utility>
 
 #include "learn/memory/history.hpp"
-#include "learn/memory/record.hpp"
 #include "lesson/text.hpp"
 
 namespace attn::learn {
@@ -31,21 +30,32 @@ std::vector<Item> all_items(const Course& course) {
   return items;
 }
 
+/// What is known of it; null when that is nothing.
+const Card* find_card(const State& state, const Item& item) {
+  const auto found = state.cards.find(item.card);
+  return found == state.cards.end() ? nullptr : &found->second;
+}
+
 std::vector<Item> due_items(const Course& course) {
-  std::map<std::string, Item> known;
-  for (const Item& item : all_items(course)) known.emplace(item.card, item);
-  std::vector<Item> items;
-  for (const auto& card : due_cards(course.store.state(), today())) {
-    if (const auto found = known.find(card); found != known.end()) items.push_back(found->second);
-  }
+  std::vector<Item> items = all_items(course);
+  const auto left_out = [&](const Item& item) {
+    const Card* const card = find_card(course.store.state(), item);
+    return card == nullptr || card->due > today();
+  };
+  items.erase(std::remove_if(items.begin(), items.end(), left_out), items.end());
+  std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
+    return std::pair(!a.question, a.card) < std::pair(!b.question, b.card);
+  });
   return items;
 }
 
-bool has_passed(const State& state, const Lesson& lesson) { return !state.record_of(lesson.name).first_passed.empty(); }
+bool ever_passed(const State& state, const Lesson& lesson) {
+  return !state.record_of(lesson.name).first_passed.empty();
+}
 
 bool is_weak_item(const State& state, const Item& item) {
-  const auto card = state.cards.find(item.card);
-  if (card != state.cards.end() && is_weak(card->second)) return true;
+  const Card* const card = find_card(state, item);
+  if (card != nullptr && is_weak(*card)) return true;
   return !item.question && !state.record_of(item.lesson.name).mistakes.empty();
 }
 
@@ -58,12 +68,12 @@ std::vector<Item> items_of(const Course& course, const Choice& choice) {
   std::vector<Item> items = one ? all_items(lesson::find_lesson(course.root, choice.lesson)) : all_items(course);
   const auto left_out = [&](const Item& item) {
     if (one) return false;
-    return choice.weak ? !is_weak_item(state, item) : !item.question && !has_passed(state, item.lesson);
+    return choice.weak ? !is_weak_item(state, item) : !item.question && !ever_passed(state, item.lesson);
   };
   items.erase(std::remove_if(items.begin(), items.end(), left_out), items.end());
   const auto rank = [&](const Item& item) {
     const auto asked = item.question ? item.question->asked : lesson::Asked::often;
-    return std::tuple(!item.question, !has_passed(state, item.lesson), asked);
+    return std::tuple(!item.question, !ever_passed(state, item.lesson), asked);
   };
   std::stable_sort(items.begin(), items.end(), [&](const Item& a, const Item& b) { return rank(a) < rank(b); });
   return items;
@@ -72,14 +82,13 @@ std::vector<Item> items_of(const Course& course, const Choice& choice) {
 std::string due_text(const Course& course) {
   const auto due = static_cast<int>(due_items(course).size());
   if (due > 0) return "Due today: " + counted(due, "item") + ".";
-  State known;
+  std::optional<Day> next;
   for (const Item& item : all_items(course)) {
-    const auto card = course.store.state().cards.find(item.card);
-    if (card != course.store.state().cards.end()) known.cards.insert(*card);
+    const Card* const card = find_card(course.store.state(), item);
+    if (card != nullptr) next = std::min(next.value_or(card->due), card->due);
   }
-  const std::string next = next_due(known);
-  if (next.empty()) return "Nothing to review yet: lessons that you pass, and their questions, come back here.";
-  return "Nothing is due today. The next review is due on " + next + ".";
+  if (!next) return "Nothing to review yet: lessons that you pass, and their questions, come back here.";
+  return "Nothing is due today. The next review is due on " + day_text(*next) + ".";
 }
 
 }  // namespace attn::learn

@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "learn/machine/verdict.hpp"
 #include "learn/memory/state.hpp"
+#include "lesson/lesson.hpp"
 
-/// What follows from the past: pure functions on the state.
+/// What happened, written down in the state; and what follows from it.
 namespace attn::learn {
 
 /// Days of work in a row that end today, or yesterday while there is still time.
@@ -25,10 +27,19 @@ Tries interviews_of(const State& state, const std::string& lesson);
 /// late; 2 and 1 for an attempt that did not pass, by whether half of the checks did.
 int grade_of(const InterviewRecord& interview, double share_of_checks);
 
-/// The cards that are due, questions before lessons (those take longer).
-std::vector<std::string> due_cards(const State& state, Day today);
+/// The name of a question's card in the state.
+std::string card_of(const lesson::Lesson& lesson, const lesson::Question& question);
 
-/// The day on which the next card is due, as a text; empty when there is none.
-std::string next_due(const State& state);
+/// Notes a verdict down: how often judged, passed or not, which mistakes were named; and on a first pass, what there
+/// will be to repeat.
+void record(Store& store, const lesson::Lesson& lesson, const Verdict& verdict);
+
+/// Notes down that hints of this level were read.
+void note_hint(Store& store, const lesson::Lesson& lesson, int level);
+
+/// Records an interview that is over: its grade, and what there will be to repeat. One that did not pass is due again
+/// on the same day.
+/// @param share_of_checks that passed when they ran last
+void record(Store& store, const lesson::Lesson& lesson, const InterviewRecord& interview, double share_of_checks);
 
 }  // namespace attn::learn

@@ -10,6 +10,8 @@ namespace {
 
 constexpr int longest_interval = 100 * 365;  // days: due days keep four digits for the year
 constexpr int lowest_easiness = 130;         // hundredths
+constexpr int best_grade = 5;                // 0 is a blackout
+constexpr int known_from = 3;
 
 }  // namespace
 
@@ -17,7 +19,7 @@ constexpr int lowest_easiness = 130;         // hundredths
 // (6), and the interval after the n-th repetition, I(n) (3), is made with the E-Factor that the item has by then. In
 // hundredths everything is exact, so that rounding up never sees the dust of binary fractions.
 Card reviewed(Card card, int grade, Day on) {
-  if (grade < worst_grade || grade > best_grade) {
+  if (grade < 0 || grade > best_grade) {
     throw std::invalid_argument("the grade is " + std::to_string(grade) + ", expected 0 (a blackout) to 5 (perfect)");
   }
   int easiness = static_cast<int>(std::lround(std::max(card.easiness, 1.3) * 100));

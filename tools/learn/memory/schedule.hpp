@@ -13,11 +13,6 @@ struct Card {
   Day due = 0;
 };
 
-/// The worst and the best grade: 0 a blackout, 5 a perfect answer; from 3 on it counts as known.
-constexpr int worst_grade = 0;
-constexpr int best_grade = 5;
-constexpr int known_from = 3;
-
 /// The card after an answer of this quality on this day.
 ///
 /// SM-2 as published: P. A. Wozniak, Optimization of learning (1990), chapter 3.2, "Application of a computer to

@@ -6,14 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <stdexcept>
 #include <system_error>
-#include <tuple>
-#include <type_traits>
 
 #include "learn/memory/calendar.hpp"
 #include "lesson/lesson.hpp"
@@ -30,180 +27,119 @@ constexpr int our_version = 2;
 
 /// Why a file is not a state that we can read, and what brings it back.
 struct Unusable : std::runtime_error {
-  Unusable(const std::string& why, std::string its_word, std::string its_way_back)
+  explicit Unusable(const std::string& why, std::string its_word = "damaged",
+                    std::string its_way_back = "If you can fix it, move it back.")
       : std::runtime_error(why), word(std::move(its_word)), way_back(std::move(its_way_back)) {}
   std::string word;  ///< for the name that it is kept under
   std::string way_back;
 };
 
-struct Damaged : Unusable {
-  explicit Damaged(const std::string& why) : Unusable(why, "damaged", "If you can fix it, move it back.") {}
-};
-
 [[noreturn]] void refuse(const std::string& name, const std::string& expected) {
-  throw Damaged("\"" + name + "\" is not " + expected);
-}
-
-// ---------------------------------------------------------------------------------- the fields, as they are named
-
-constexpr auto fields_of(const LessonRecord&) {
-  using R = LessonRecord;
-  return std::tuple(std::pair("first_passed", &R::first_passed), std::pair("passing", &R::passing),
-                    std::pair("passed_text", &R::passed_text), std::pair("judged_text", &R::judged_text),
-                    std::pair("checks", &R::checks), std::pair("hint_level", &R::hint_level),
-                    std::pair("mistakes", &R::mistakes), std::pair("named", &R::named));
-}
-
-constexpr auto fields_of(const InterviewRecord&) {
-  using R = InterviewRecord;
-  return std::tuple(std::pair("when", &R::when), std::pair("lesson", &R::lesson), std::pair("minutes", &R::minutes),
-                    std::pair("limit", &R::limit), std::pair("checks", &R::checks), std::pair("passed", &R::passed),
-                    std::pair("mistakes", &R::mistakes));
-}
-
-constexpr auto fields_of(const Card&) {
-  return std::tuple(std::pair("repetitions", &Card::repetitions), std::pair("easiness", &Card::easiness),
-                    std::pair("interval", &Card::interval), std::pair("due", &Card::due));
-}
-
-constexpr auto fields_of(const State&) {
-  return std::tuple(std::pair("current", &State::current), std::pair("lessons", &State::lessons),
-                    std::pair("interviews", &State::interviews), std::pair("cards", &State::cards),
-                    std::pair("days", &State::days));
-}
-
-/// Calls visit(name, value) for every field of a record.
-template <typename Record, typename Visit>
-void for_each_field(Record& record, const Visit& visit) {
-  std::apply([&](const auto&... field) { (visit(field.first, record.*field.second), ...); }, fields_of(record));
+  throw Unusable("\"" + name + "\" is not " + expected);
 }
 
 }  // namespace
 
-/// For nlohmann/json, which looks for it here.
-template <typename Record>
-auto to_json(json& file, const Record& record) -> decltype(fields_of(record), void()) {
-  for_each_field(record, [&](const char* name, const auto& value) {
-    if constexpr (std::is_same_v<decltype(value), const Day&>) {
-      file[name] = day_text(value);
-    } else {
-      file[name] = value;
-    }
-  });
+// For nlohmann/json, which looks for these here.
+void to_json(json& file, const Card& card) {
+  file = {{"repetitions", card.repetitions},
+          {"easiness", card.easiness},
+          {"interval", card.interval},
+          {"due", day_text(card.due)}};
 }
+
+void from_json(const json& file, Card& card) {
+  card.repetitions = file.value("repetitions", card.repetitions);
+  card.easiness = file.value("easiness", card.easiness);
+  card.interval = file.value("interval", card.interval);
+  card.due = parse_day(file.value("due", day_text(card.due)));
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(LessonRecord, first_passed, passing, passed_text, judged_text, checks,
+                                                hint_level, mistakes, named)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(InterviewRecord, when, lesson, minutes, limit, checks, passed, mistakes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(State, current, lessons, interviews, cards, days)
 
 namespace {
 
 // ------------------------------------------------------------------------------------------ reading, with care
 
-/// A field's value; null where it is missing: then the default stays.
-const json* field(const json& record, const std::string& name) {
-  const auto found = record.find(name);
-  return found == record.end() || found->is_null() ? nullptr : &*found;
+/// A state with something in every field. Where names or a list may be of any length, there is one, of the name "*".
+json example_state() {
+  State state;
+  state.lessons["*"].mistakes["*"] = 1;
+  state.lessons["*"].named = {"*"};
+  state.interviews.emplace_back().mistakes = {"*"};
+  state.cards["*"] = {};
+  state.days = {day_text(0)};
+  return state;
 }
 
-void take(const json& value, const std::string& name, std::string& into) {
-  if (!value.is_string()) refuse(name, "a text");
-  into = value;
-}
-
-void take(const json& value, const std::string& name, bool& into) {
-  if (!value.is_boolean()) refuse(name, "true or false");
-  into = value;
-}
-
-void take(const json& value, const std::string& name, double& into) {
-  if (!value.is_number()) refuse(name, "a number");
-  into = value;
-}
-
-void take(const json& value, const std::string& name, int& into) {
-  using Range = std::numeric_limits<int>;
-  if (!value.is_number_integer() || value < Range::min() || value > Range::max()) refuse(name, "an integer");
-  into = value;
-}
-
-void take(const json& value, const std::string& name, Day& into) {
-  std::string text;
-  take(value, name, text);
+bool is_day(const json& value) {
   try {
-    into = parse_day(text);
+    parse_day(value);
+    return true;
   } catch (const std::invalid_argument&) {
-    refuse(name, "a day like 2026-11-21");
+    return false;
   }
 }
 
-const json& object(const json& value, const std::string& name) {
-  if (!value.is_object()) refuse(name, "an object");
-  return value;
+std::string kind_of(const json& value) {
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return "a list";
+  if (value.is_string()) return "a text";
+  if (value.is_boolean()) return "true or false";
+  return value.is_number_integer() ? "an integer" : "a number";
 }
 
-template <typename Record>
-auto take(const json& value, const std::string& name, Record& into) -> decltype(fields_of(into), void());
-
-template <typename T>
-void take(const json& value, const std::string& name, std::vector<T>& into) {
-  if (!value.is_array()) refuse(name, "a list");
-  for (const json& element : value) take(element, name, into.emplace_back());
+/// Checks that a value is of the same kind as in the example, and so all that is in it. What the example does not know
+/// is of no interest.
+void check(const json& value, const json& example, const std::string& name) {
+  const bool is_right = example.is_number_integer() ? value.is_number_integer() && value == json(value.get<int>())
+                        : example.is_number()       ? value.is_number()
+                                                    : value.type() == example.type();
+  if (!is_right) refuse(name, kind_of(example));
+  if (example == day_text(0) && !is_day(value)) refuse(name, "a day like 2026-11-21");
+  if (!value.is_structured()) return;
+  for (const auto& [key, part] : value.items()) {
+    if (value.is_array()) check(part, example.front(), name);
+    if (value.is_object() && example.contains("*")) check(part, example["*"], key);
+    if (value.is_object() && example.contains(key)) check(part, example[key], key);
+  }
 }
 
-template <typename T>
-void take(const json& value, const std::string& name, std::map<std::string, T>& into) {
-  for (const auto& [key, element] : object(value, name).items()) take(element, key, into[key]);
-}
-
-/// The days of work: each has to exist.
-void take(const json& value, const std::string& name, std::set<std::string>& into) {
-  std::vector<Day> days;
-  take(value, name, days);
-  for (const Day day : days) into.insert(day_text(day));
-}
-
-template <typename Record>
-auto take(const json& value, const std::string& name, Record& into) -> decltype(fields_of(into), void()) {
-  const json& record = object(value, name);
-  for_each_field(into, [&](const char* field_name, auto& field_value) {
-    if (const json* found = field(record, field_name)) take(*found, field_name, field_value);
-  });
-}
-
+/// Without what is null: there the default stays.
 json parse(const std::string& text) {
-  if (text.empty()) throw Damaged("it is empty");
+  if (text.empty()) throw Unusable("it is empty");
   try {
-    return json::parse(text);
+    return json::parse(text, [](int, json::parse_event_t event, const json& value) {
+      return event != json::parse_event_t::value || !value.is_null();
+    });
   } catch (const json::parse_error& error) {
-    if (error.byte > text.size()) throw Damaged("it is cut off");
-    throw Damaged("it is not JSON from byte " + std::to_string(error.byte) + " on");
+    if (error.byte > text.size()) throw Unusable("it is cut off");
+    throw Unusable("it is not JSON from byte " + std::to_string(error.byte) + " on");
   } catch (const json::exception&) {
-    throw Damaged("it has a number that is too large");
-  }
-}
-
-/// Checks that it is an object of our version.
-void check_version(const json& file) {
-  const json* version = field(object(file, "the whole file"), "version");
-  if (version == nullptr || !version->is_number_integer() || *version < our_version) {
-    refuse("version", std::to_string(our_version));
-  }
-  if (*version > our_version) {
-    const std::string theirs = version->dump();
-    throw Unusable("it is of version " + theirs + ", and this course knows " + std::to_string(our_version),
-                   "version-" + theirs, "A newer course can read it: update this one and move it back.");
+    throw Unusable("it has a number that is too large");
   }
 }
 
 State parse_state(const std::string& text) {
   const json file = parse(text);
-  check_version(file);
-  State state;
-  take(file, "the whole file", state);
-  return state;
+  check(file, json::object(), "the whole file");
+  const json version = file.value("version", json());
+  if (!version.is_number_integer() || version < our_version) refuse("version", std::to_string(our_version));
+  if (version > our_version) {
+    throw Unusable("it is of version " + version.dump() + ", and this course knows " + std::to_string(our_version),
+                   "version-" + version.dump(), "A newer course can read it: update this one and move it back.");
+  }
+  check(file, example_state(), "the whole file");
+  return file.get<State>();
 }
 
 /// @throws Unusable when what is there is not a state; another exception when it cannot be read.
 State read_state(const fs::path& file) {
   if (!fs::exists(file)) return {};
-  if (!fs::is_regular_file(file)) throw Damaged("it is not a file");
+  if (!fs::is_regular_file(file)) throw Unusable("it is not a file");
   return parse_state(lesson::read_file(file));
 }
 
@@ -261,22 +197,21 @@ fs::path free_name(const fs::path& wanted) {
 
 /// The newest state. What is not a state is kept aside and reported. Call it under the lock.
 State read_or_keep_aside(const fs::path& folder, std::ostream& err) {
-  for (;;) {
-    const fs::path source = folder / "state.json";
-    try {
-      return read_state(source);
-    } catch (const Unusable& reason) {
-      const fs::path aside = free_name(source.string() + "." + reason.word + "-" + now_for_a_name());
-      std::error_code failed;
-      fs::rename(source, aside, failed);
-      if (failed) {
-        throw std::runtime_error("cannot be understood (" + std::string(reason.what()) +
-                                 ") and cannot be renamed: " + failed.message());
-      }
-      err << "Your progress in " << source.string() << " cannot be understood: " << reason.what() << ".\n"
-          << "It is kept as " << aside.string() << ", and lessons count as not passed until you check them again. "
-          << reason.way_back << "\n";
+  const fs::path source = folder / "state.json";
+  try {
+    return read_state(source);
+  } catch (const Unusable& reason) {
+    const fs::path aside = free_name(source.string() + "." + reason.word + "-" + now_for_a_name());
+    std::error_code failed;
+    fs::rename(source, aside, failed);
+    if (failed) {
+      throw std::runtime_error("cannot be understood (" + std::string(reason.what()) +
+                               ") and cannot be renamed: " + failed.message());
     }
+    err << "Your progress in " << source.string() << " cannot be understood: " << reason.what() << ".\n"
+        << "It is kept as " << aside.string() << ", and lessons count as not passed until you check them again. "
+        << reason.way_back << "\n";
+    return {};
   }
 }
 

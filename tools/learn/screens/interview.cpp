@@ -10,7 +10,6 @@
 #include "learn/machine/checking.hpp"
 #include "learn/memory/answers.hpp"
 #include "learn/memory/history.hpp"
-#include "learn/memory/record.hpp"
 #include "learn/screens/screen.hpp"
 #include "learn/screens/screens.hpp"
 #include "learn/screens/views.hpp"

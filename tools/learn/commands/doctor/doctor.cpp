@@ -1,14 +1,10 @@
 #include "learn/commands/doctor/doctor.hpp"
 
 #include <algorithm>
-#include <iomanip>
-#include <map>
 #include <ostream>
-#include <sstream>
 
 #include "learn/commands/doctor/examinations.hpp"
 #include "learn/machine/build.hpp"
-#include "learn/machine/machine.hpp"
 #include "lesson/text.hpp"
 #include "system/text_style.hpp"
 
@@ -21,58 +17,61 @@ namespace {
 
 bool is_wrong(const Finding& finding) { return finding.kind == Finding::Kind::wrong; }
 
-struct Examination {
-  const char* what;
-  Findings (*run)(const Setup&);
-};
-
-const std::vector<Examination> basics = {{"folder", examine_folder},       {"compiler", examine_compiler},
-                                         {"libraries", examine_libraries}, {"CMake", examine_cmake},
-                                         {"Ninja", examine_ninja},         {"linker", examine_linker},
-                                         {"build", examine_build}};
-
-const std::vector<Examination> surroundings = {
-    {"editor", examine_editor},  {"clangd", examine_clangd},     {"EDITOR", examine_chosen_editor},
-    {"locale", examine_locale},  {"terminal", examine_terminal}, {"state", examine_state},
-    {"disk", examine_disk},      {"memory", examine_memory},     {"clock", examine_clock},
-    {"PyTorch", examine_pytorch}};
-
-void add(Findings& findings, const Examination& examination, const Setup& setup) {
-  try {
-    for (auto& finding : examination.run(setup)) findings.push_back(std::move(finding));
-  } catch (const std::exception& error) {
-    findings.push_back(wrong(examination.what, std::string("cannot be examined: ") + error.what(), "./learn doctor"));
-  }
-}
+Findings as_list(const Finding& finding) { return {finding}; }
+Findings as_list(const Findings& findings) { return findings; }
 
 }  // namespace
 
 std::vector<Finding> examine(const fs::path& root, const std::string& preset) {
-  const Setup setup = inspect(root, preset);
-  Findings findings;
-  add(findings, {"course", examine_version}, setup);
-  for (const auto& examination : basics) add(findings, examination, setup);
-  if (std::none_of(findings.begin(), findings.end(), is_wrong) && is_there(setup.build)) {
-    add(findings, {"OpenBLAS", examine_blas}, setup);
+  const Setup setup(root, preset);
+  Findings all;
+  const auto add = [&](const char* what, auto examination) {
+    Findings found;
+    try {
+      found = as_list(examination(setup));
+    } catch (const std::exception& error) {
+      found = {wrong(std::string("cannot be examined: ") + error.what(), "./learn doctor")};
+    }
+    for (Finding& finding : found) {
+      if (finding.what.empty()) finding.what = what;
+      all.push_back(finding);
+    }
+  };
+  add("course", examine_version);
+  add("folder", examine_folder);
+  add("compiler", examine_compiler);
+  add("libraries", examine_libraries);
+  add("CMake", examine_cmake);
+  add("Ninja", examine_ninja);
+  add("linker", examine_linker);
+  add("build", examine_build);
+  if (std::none_of(all.begin(), all.end(), is_wrong) && is_there(setup.build)) {
+    add("OpenBLAS", examine_blas);
   } else {
-    findings.push_back(remark("OpenBLAS", "not tried until the above is fixed", "./learn doctor"));
+    add("OpenBLAS", [](const Setup&) { return remark("not tried until the above is fixed", "./learn doctor"); });
   }
-  for (const auto& examination : surroundings) add(findings, examination, setup);
-  return findings;
+  add("editor", examine_editor);
+  add("clangd", examine_clangd);
+  add("EDITOR", examine_chosen_editor);
+  add("locale", examine_locale);
+  add("terminal", examine_terminal);
+  add("state", examine_state);
+  add("disk", examine_disk);
+  add("memory", examine_memory);
+  add("clock", examine_clock);
+  add("PyTorch", examine_pytorch);
+  return all;
 }
 
-void print(const std::vector<Finding>& findings, std::size_t columns, std::ostream& out) {
-  constexpr std::size_t kind_width = 9;
-  constexpr std::size_t what_width = 15;
-  const std::size_t margin = kind_width + what_width;
+void print(const std::vector<Finding>& findings, int columns, std::ostream& out) {
+  constexpr int kind_width = 9;
+  constexpr int what_width = 15;
+  constexpr int margin = kind_width + what_width;
+  constexpr const char* kinds[] = {"ok", "remark", "wrong"};
   const std::string indent(margin, ' ');
-  const std::map<Finding::Kind, const char*> kinds = {
-      {Finding::Kind::ok, "ok"}, {Finding::Kind::remark, "remark"}, {Finding::Kind::wrong, "wrong"}};
   for (const auto& finding : findings) {
-    std::ostringstream first;
-    first << std::left << std::setw(kind_width) << kinds.at(finding.kind) << std::setw(what_width) << finding.what;
-    std::string before = first.str();
-    for (const auto& row : wrapped(finding.is, static_cast<int>(std::max(columns, margin + 20) - margin))) {
+    std::string before = padded(kinds[static_cast<int>(finding.kind)], kind_width) + padded(finding.what, what_width);
+    for (const auto& row : wrapped(finding.is, std::max(columns - margin, 20))) {
       out << before << row << "\n";
       before = indent;
     }
@@ -92,7 +91,7 @@ int doctor(const fs::path& root, std::ostream& out) {
   const auto findings = examine(root);
   constexpr int widest = 100;
   const int columns = terminal_size().columns;
-  print(findings, static_cast<std::size_t>(columns == 0 ? widest : std::min(columns, widest)), out);
+  print(findings, columns == 0 ? widest : std::min(columns, widest), out);
   return std::any_of(findings.begin(), findings.end(), is_wrong) ? 1 : 0;
 }
 

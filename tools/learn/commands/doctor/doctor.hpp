@@ -22,18 +22,14 @@ struct Finding {
 
 /// Looks at everything that the course needs. What is missing or broken is a finding, never an exception.
 ///
-/// @param preset whose build folder is looked at, and in which learn_probe is built if all that needs is there; nothing
-/// is
-///               configured or installed
+/// @param preset whose build folder is looked at, and in which learn_probe is built if all that this needs is there;
+///               nothing is configured or installed
 std::vector<Finding> examine(const std::filesystem::path& root, const std::string& preset = "dev");
-
-/// What the answer of learn_probe says about Armadillo and OpenBLAS.
-std::vector<Finding> judge_probe(const std::string& answer, const std::string& preset = "dev");
 
 /// Writes findings in columns; long ones are wrapped, except the lines to run.
 ///
 /// @param columns the width of the terminal
-void print(const std::vector<Finding>& findings, std::size_t columns, std::ostream& out);
+void print(const std::vector<Finding>& findings, int columns, std::ostream& out);
 
 /// `./learn doctor`: examines and prints.
 /// @return the exit code: 0 nothing is wrong, 1 something is
