@@ -272,6 +272,13 @@ TEST(Decoder, TakesALongPromptInSeveralPieces) { expect_prompt(small_llama, toke
 
 TEST(Decoder, FindsGpt2WithAPrefix) { expect_prompt(small_gpt2, 20, "transformer."); }
 
+TEST(Decoder, NormalizesTheQueriesAndKeysOfGpt2) {
+  LanguageModelConfig config = small_gpt2;
+  config.attention.qk_norm = true;
+  expect_prompt(config, 10);  // in rows
+  expect_prompt(config, 40);  // in panels
+}
+
 TEST(Decoder, TurnsAtTheGivenSpeeds) {
   LanguageModelConfig config = small_llama;
   config.attention.rope_speeds = {0.7, 0.03};
