@@ -285,6 +285,20 @@ TEST(Trainer, RefusesWhatItCannotDo) {
   }
 }
 
+TEST(Trainer, RejectsSizesThatWrapAround) {
+  const auto rejects = [](const LanguageModelConfig& config, const std::string& what) {
+    LanguageModel model = model_of(llama_config());
+    EXPECT_THAT([&] { Trainer(config, parameters_of(model)); }, rejected(what));
+  };
+  LanguageModelConfig layers = llama_config(), vocabulary = llama_config(), heads = llama_config();
+  layers.num_layers = uword(1) << 60;
+  rejects(layers, "num_layers is 1152921504606846976, expected at most the entries of parameters = 30");
+  vocabulary.vocab_size += uword(1) << 63;  // times 22 it is as before
+  rejects(vocabulary, "token_embedding, its rows x columns is 9223372036854775849 x 22, expected a product below 2^64");
+  heads.attention.head_dim += uword(1) << 63;
+  rejects(heads, "num_heads x head_dim is 6 x 9223372036854775816, expected a product below 2^64");
+}
+
 TEST(Trainer, RejectsWhatDoesNotFit) {
   LanguageModel model = model_of(gpt2_config()), other = model_of(llama_config());
   EXPECT_THAT([&] { Trainer(gpt2_config(), parameters_of(other)); }, rejected("parameters has"));
