@@ -202,6 +202,26 @@ TEST(Trainer, HasTheLossOfLargeLogits) {
   EXPECT_NEAR(trainer.loss(batch), want, tolerance * want);
 }
 
+TEST(Trainer, HasTheLossOfLargeScoresAndFiniteGradients) {
+  for (const LanguageModelConfig& config : {gpt2_config(), llama_config()}) {
+    LanguageModel model = model_of(config);
+    for (DecoderBlock& block : model.blocks) {
+      block.attention.query_proj.weight *= 1e6;
+      block.attention.key_proj.weight *= 1e6;  // scores of about 1e12
+    }
+    const Batch batch = batch_of(40, 2, config.vocab_size);
+    const LossAndGradients want = loss_and_gradients(model, batch.ids, batch.targets);
+    for (const Kernels* kernels : usable_kernels()) {
+      Trainer trainer(config, parameters_of(model), 2, *kernels);
+      Result got = result_of(trainer, {batch}, want.gradients);
+      EXPECT_NEAR(got.loss, want.loss, tolerance * want.loss) << kernels->name;
+      for (const ParameterView& view : parameters_of(got.gradients)) {
+        EXPECT_TRUE(view.vector().is_finite()) << view.name << ", " << kernels->name;
+      }
+    }
+  }
+}
+
 /// With a large epsilon, so that no rounding of a tiny gradient becomes a whole step.
 TrainingConfig training_config() {
   TrainingConfig config;
