@@ -28,12 +28,19 @@ LanguageModelConfig checked(LanguageModelConfig config, size_t capacity, size_t 
     attention.head_dim /= attention.num_heads;
   }
   require_multiple("head_dim", attention.head_dim, "a pair's width", 2);
+  require_product({{"num_heads", attention.num_heads}, {"head_dim", attention.head_dim}});
   if (!attention.rope_speeds.is_empty()) {
     require_shape("rope_speeds", attention.rope_speeds, {{"1", 1}, {"D/2", attention.head_dim / 2}});
   }
   if (attention.window != 0) throw std::invalid_argument("window is not 0: the fast decoder has no sliding window");
   if (attention.soft_cap != 0) throw std::invalid_argument("soft_cap is not 0: the fast decoder does not cap scores");
-  require_positive("capacity", capacity);
+  // No size that is computed from the capacity may wrap around. The cache has 8 bytes for each number of a key and of its
+  // value, and a thread's scores 16 for each token; both are rounded up to whole panels.
+  require_product({{"num_layers", config.num_layers},
+                   {"num_kv_heads", attention.num_kv_heads},
+                   {"head_dim", attention.head_dim},
+                   {"capacity", capacity},
+                   {"16 bytes", 16}});
   require_positive("threads", threads);
   if (config.architecture == Architecture::gpt2) {
     if (attention.num_kv_heads != attention.num_heads ||

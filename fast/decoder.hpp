@@ -39,6 +39,7 @@ class Decoder {
   /// @param cached   how keys and values are kept. With bfloat16 each of their numbers is rounded, by 2^-9 of itself at
   ///                 most, as in a PyTorch model in bfloat16
   /// @throws std::invalid_argument naming the field of config, the tensor, capacity or threads, and what was expected.
+  /// @throws std::bad_alloc
   Decoder(const LanguageModelConfig& config, const Tensors& tensors, std::size_t capacity,
           std::size_t threads = usual_threads(), const Kernels& kernels = *usable_kernels().front(),
           Number cached = Number::float32);

@@ -62,6 +62,7 @@ class Finder {
   }
   Norm rms_norm(const string& name) const { return rms_norm(name, E_); }
   Norm rms_norm(const string& name, size_t size) const { return {vector(name + ".weight", size), {}, epsilon_}; }
+  Norm rms_norm_of_ones(size_t size) const { return {std::vector<float>(size, 1), {}, epsilon_}; }
 
  private:
   const Tensors& tensors_;
@@ -75,6 +76,8 @@ LayerWeights gpt2_layer(const Finder& find, const string& name, const LanguageMo
   layer.attention_norm = find.layer_norm(name + "ln_1");
   layer.qkv = {find.linear(name + "attn.c_attn", E, 3 * E, true)};
   layer.output = find.linear(name + "attn.c_proj", E, E, true);
+  // GPT-2's files have no weights for these: as in load_gpt2, they stay ones.
+  if (config.attention.qk_norm) layer.query_norm = layer.key_norm = find.rms_norm_of_ones(config.attention.head_dim);
   layer.feed_forward_norm = find.layer_norm(name + "ln_2");
   layer.up = find.linear(name + "mlp.c_fc", E, F, true);
   layer.down = find.linear(name + "mlp.c_proj", F, E, true);

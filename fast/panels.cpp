@@ -10,6 +10,7 @@ namespace attn::fast {
 
 void AlignedFloats::reserve(std::size_t size) {
   if (size <= size_) return;
+  if (size > ~std::size_t{0} / sizeof(float) - 64) throw std::bad_alloc();  // its bytes would wrap around
   floats_.reset();  // before the new ones are taken: memory would peak with both
   size_ = 0;
   void* memory = std::aligned_alloc(64, divided_up(size * sizeof(float), 64) * 64);

@@ -164,9 +164,9 @@ inline __attribute__((always_inline)) Vector seen_scores(const float* row, size_
 SoftmaxStatistics softmax(float* row, size_t first, size_t last, size_t count, float scale, float factor) {
   Vector largest = seen_scores(row, 0, first, last), sum = {};
   for (size_t j = lanes; j < count; j += lanes) largest = larger(largest, seen_scores(row, j, first, last));
-  const float maximum = scale * reduced(largest, [](Four a, Four b) { return a > b ? a : b; });
+  const float maximum = reduced(largest, [](Four a, Four b) { return a > b ? a : b; });
   for (size_t j = 0; j < count; j += lanes) {
-    const Vector power = exp2(seen_scores(row, j, first, last) * scale - maximum);
+    const Vector power = exp2((seen_scores(row, j, first, last) - maximum) * scale);
     store(row + j, power);
     sum += power;
   }
@@ -178,7 +178,7 @@ SoftmaxStatistics softmax(float* row, size_t first, size_t last, size_t count, f
 void softmax_backward(float* row, float* d_row, size_t first, size_t last, size_t count, float scale,
                       SoftmaxStatistics how, float delta, float factor) {
   for (size_t j = 0; j < count; j += lanes) {
-    const Vector weight = exp2(seen_scores(row, j, first, last) * scale - how.maximum) * how.inverse;
+    const Vector weight = exp2((seen_scores(row, j, first, last) - how.maximum) * scale) * how.inverse;
     store(row + j, weight);
     store(d_row + j, weight * (load(d_row + j) - delta) * factor);
   }

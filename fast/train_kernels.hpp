@@ -39,7 +39,9 @@ struct RowStatistics {
   float inverse;  ///< 1 / root
 };
 
-/// How one row of a softmax was computed: 2^(score * scale - maximum) * inverse.
+/// How one row of a softmax was computed: 2^((score - maximum) * scale) * inverse. The maximum is a score, so that the
+/// exponent is never above 0: a rounded maximum * scale, subtracted in one instruction from an exact score * scale, would
+/// make it large for large scores.
 struct SoftmaxStatistics {
   float maximum, inverse;
 };

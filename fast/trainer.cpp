@@ -27,11 +27,12 @@ void refuse(bool wrong, const std::string& what) {
 }
 
 /// Checks a configuration, and returns it with head_dim.
-LanguageModelConfig checked(LanguageModelConfig config) {
+LanguageModelConfig checked(LanguageModelConfig config, const std::vector<ParameterView>& parameters) {
   DecoderAttentionConfig& attention = config.attention;
   const bool gpt2 = config.architecture == Architecture::gpt2;
   require_positive("vocab_size", config.vocab_size);
   require_positive("num_layers", config.num_layers);
+  require_at_most("num_layers", config.num_layers, "the entries of parameters", parameters.size());
   require_positive("hidden_dim", config.hidden_dim);
   require_positive("embed_dim", attention.embed_dim);
   require_multiple("num_heads", attention.num_heads, "num_kv_heads", attention.num_kv_heads);
@@ -40,6 +41,7 @@ LanguageModelConfig checked(LanguageModelConfig config) {
     attention.head_dim /= attention.num_heads;
   }
   require_multiple("head_dim", attention.head_dim, "a pair's width", 2);
+  require_product({{"num_heads", attention.num_heads}, {"head_dim", attention.head_dim}});
   if (!attention.rope_speeds.is_empty()) {
     require_shape("rope_speeds", attention.rope_speeds, {{"1", 1}, {"D/2", attention.head_dim / 2}});
   }
@@ -77,9 +79,10 @@ std::vector<double*> columns_of(const std::vector<ParameterView>& views) {
 
 /// What a trainer owns, and runs with it.
 struct Trainer::Parts {
-  Parts(const LanguageModelConfig& config, size_t threads, const Kernels& kernels)
+  Parts(const LanguageModelConfig& config, const std::vector<ParameterView>& parameters, size_t threads,
+        const Kernels& kernels)
       : workers(threads),
-        model(config, kernels),
+        model(config, parameters, kernels),
         gradients(model.parameters),
         optimizer(model.parameters),
         activations(config.num_layers) {}
@@ -154,14 +157,8 @@ void Trainer::Parts::run(const Pass& pass) {
 
 Trainer::Trainer(const LanguageModelConfig& config, const std::vector<ParameterView>& parameters, unsigned threads,
                  const Kernels& kernels)
-    : parts_(std::make_unique<Parts>(checked(config), threads == 0 ? static_cast<size_t>(max_threads()) : threads,
-                                     kernels)) {
-  TrainerParameters& own = parts_->model.parameters;
-  own.require_own("parameters", parameters);
-  std::vector<const double*> columns;
-  for (const ParameterView& view : parameters) columns.push_back(view.values);
-  own.read(columns, own.values);
-}
+    : parts_(std::make_unique<Parts>(checked(config, parameters), parameters,
+                                     threads == 0 ? static_cast<size_t>(max_threads()) : threads, kernels)) {}
 
 Trainer::~Trainer() = default;
 Trainer::Trainer(Trainer&&) noexcept = default;

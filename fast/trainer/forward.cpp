@@ -138,8 +138,7 @@ double ForwardPass::loss_of(float* logits, size_t token) const {
   const auto score = static_cast<double>(logits[target]);
   const SoftmaxStatistics how = model_.kernels.softmax(logits, 0, V, width, log2e, pass_.share);
   logits[target] -= pass_.share;
-  return static_cast<double>(how.maximum) / static_cast<double>(log2e) - std::log(static_cast<double>(how.inverse)) -
-         score;
+  return static_cast<double>(how.maximum) - std::log(static_cast<double>(how.inverse)) - score;
 }
 
 }  // namespace attn::fast

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "kernels.hpp"
 #include "trainer/parameters.hpp"
 #include "trainer/pass.hpp"
@@ -12,10 +14,11 @@ namespace attn::fast {
 /// What a pass only reads: the model that is trained, and the kernels that compute it.
 struct TrainerModel {
   /// @param config checked, with head_dim
-  TrainerModel(const LanguageModelConfig& config, const Kernels& of_machine)
+  /// @throws std::invalid_argument naming parameters, when these are not the model's.
+  TrainerModel(const LanguageModelConfig& config, const std::vector<ParameterView>& values, const Kernels& of_machine)
       : sizes(config, of_machine.rows),
         kernels(of_machine.train),
-        parameters(config, sizes.R),
+        parameters(config, values, sizes.R),
         transposed(config.num_layers),
         angles(config.attention) {}
 

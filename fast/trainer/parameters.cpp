@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "attn/shape.hpp"
 #include "trainer/arrays.hpp"
 #include "units.hpp"
 
@@ -10,7 +11,9 @@ namespace attn::fast {
 
 using std::size_t;
 
-TrainerParameters::TrainerParameters(const LanguageModelConfig& config, size_t R) : R_(R) {
+TrainerParameters::TrainerParameters(const LanguageModelConfig& config, const std::vector<ParameterView>& views,
+                                     size_t R)
+    : R_(R) {
   const DecoderAttentionConfig& attention = config.attention;
   const bool gpt2 = config.architecture == Architecture::gpt2;
   const size_t E = attention.embed_dim, F = config.hidden_dim, V = config.vocab_size;
@@ -43,7 +46,11 @@ TrainerParameters::TrainerParameters(const LanguageModelConfig& config, size_t R
     head = add(E, V, true);
     name_piece("head", head);
   }
+  require_own("parameters", views);  // before memory is taken for sizes that may be wrong
   values = zeros(size_);
+  std::vector<const double*> columns;
+  for (const ParameterView& view : views) columns.push_back(view.values);
+  read(columns, values);
 }
 
 Place TrainerParameters::add(size_t rows, size_t columns, bool decayed) {
@@ -105,7 +112,7 @@ void TrainerParameters::require_own(const std::string& name, const std::vector<P
   }
   for (size_t i = 0; i < views.size(); ++i) {
     const Piece& piece = pieces_[i];
-    const size_t size = piece.place.rows * piece.columns;
+    const size_t size = require_product({{piece.name + ", its rows", piece.place.rows}, {"columns", piece.columns}});
     if (views[i].name != piece.name) refuse(views[i].name + ", expected " + piece.name);
     if (views[i].size != size) {
       refuse(std::to_string(views[i].size) + " numbers for " + piece.name + ", expected " + std::to_string(size));

@@ -45,9 +45,13 @@ inline constexpr std::size_t numbers_per_task = 1 << 14;  ///< where a task is t
 /// with the same places.
 class TrainerParameters {
  public:
+  /// Copies the values, as float.
+  ///
   /// @param config checked, with head_dim
+  /// @param views  in the order of parameters_of(model)
   /// @param R      columns of a strip
-  TrainerParameters(const LanguageModelConfig& config, std::size_t R);
+  /// @throws std::invalid_argument naming parameters, when these are not the model's.
+  TrainerParameters(const LanguageModelConfig& config, const std::vector<ParameterView>& views, std::size_t R);
 
   Place tokens, positions, head;  ///< (V x E), (P x E) or empty, (E x V) or empty
   std::vector<BlockPlaces> blocks;

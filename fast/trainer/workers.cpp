@@ -17,6 +17,9 @@ void Scratch::prepare(const ModelSizes& sizes, const Pass& pass) {
   reserve(strip, tokens_per_strip * sizes.R);
   reserve(d_scores, queries_per_block * score_stride);
   for (AlignedFloats* array : {&values, &d_keys, &d_values}) reserve(*array, columns * sizes.D);
+  const size_t strips = divided_up(sizes.D, sizes.R) * sizes.R;
+  reserve(key_rows, pass.L * strips);
+  reserve(query_rows, queries_per_block * strips);
 }
 
 void Workers::share_out(size_t thread, const Tasks& tasks) {

@@ -23,6 +23,8 @@ struct Scratch {
   AlignedFloats strip;             ///< (tokens_per_strip x R)
   AlignedFloats scores, d_scores;  ///< (queries_per_block x score_stride)
   AlignedFloats keys, values;      ///< (D x L) in strips
+  AlignedFloats key_rows;          ///< (L x D) in strips
+  AlignedFloats query_rows;        ///< (queries_per_block x D) in strips
   AlignedFloats d_keys, d_values;  ///< (L x D)
   std::size_t score_stride = 0;
 };

@@ -272,6 +272,13 @@ TEST(Decoder, TakesALongPromptInSeveralPieces) { expect_prompt(small_llama, toke
 
 TEST(Decoder, FindsGpt2WithAPrefix) { expect_prompt(small_gpt2, 20, "transformer."); }
 
+TEST(Decoder, NormalizesTheQueriesAndKeysOfGpt2) {
+  LanguageModelConfig config = small_gpt2;
+  config.attention.qk_norm = true;
+  expect_prompt(config, 10);  // in rows
+  expect_prompt(config, 40);  // in panels
+}
+
 TEST(Decoder, TurnsAtTheGivenSpeeds) {
   LanguageModelConfig config = small_llama;
   config.attention.rope_speeds = {0.7, 0.03};
@@ -427,6 +434,20 @@ TEST(Decoder, RejectsWhatDoesNotFit) {
   EXPECT_THAT([&] { decoder_of(soft_cap, 1, 1); }, rejected("soft_cap"));
   pairing.attention.pairing = RopePairing::interleaved;
   EXPECT_THAT([&] { decoder_of(pairing, 1, 1); }, rejected("pairing"));
+}
+
+TEST(Decoder, RejectsSizesThatWrapAround) {
+  LanguageModel model(small_llama);
+  const Stored stored = tensors_of(model, Number::float32);
+  const std::size_t one = 1;
+  for (const std::size_t capacity : {one << 56, one << 60, one << 62, ~(one << 63), ~one, ~std::size_t{0}}) {
+    EXPECT_THAT([&] { Decoder(small_llama, stored.tensors, capacity, 1); },
+                rejected("head_dim x capacity x 16 bytes is 2 x 2 x 4 x " + std::to_string(capacity) + " x 16"));
+  }
+  LanguageModelConfig config = small_llama;
+  config.attention.head_dim += one << 63;  // times 6 heads it is as before
+  EXPECT_THAT([&] { Decoder(config, stored.tensors, 1, 1); },
+              rejected("num_heads x head_dim is 6 x 9223372036854775812"));
 }
 
 TEST(Decoder, KeepsItsTokensAfterARejectedCall) {

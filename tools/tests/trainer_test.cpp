@@ -202,6 +202,26 @@ TEST(Trainer, HasTheLossOfLargeLogits) {
   EXPECT_NEAR(trainer.loss(batch), want, tolerance * want);
 }
 
+TEST(Trainer, HasTheLossOfLargeScoresAndFiniteGradients) {
+  for (const LanguageModelConfig& config : {gpt2_config(), llama_config()}) {
+    LanguageModel model = model_of(config);
+    for (DecoderBlock& block : model.blocks) {
+      block.attention.query_proj.weight *= 1e6;
+      block.attention.key_proj.weight *= 1e6;  // scores of about 1e12
+    }
+    const Batch batch = batch_of(40, 2, config.vocab_size);
+    const LossAndGradients want = loss_and_gradients(model, batch.ids, batch.targets);
+    for (const Kernels* kernels : usable_kernels()) {
+      Trainer trainer(config, parameters_of(model), 2, *kernels);
+      Result got = result_of(trainer, {batch}, want.gradients);
+      EXPECT_NEAR(got.loss, want.loss, tolerance * want.loss) << kernels->name;
+      for (const ParameterView& view : parameters_of(got.gradients)) {
+        EXPECT_TRUE(view.vector().is_finite()) << view.name << ", " << kernels->name;
+      }
+    }
+  }
+}
+
 /// With a large epsilon, so that no rounding of a tiny gradient becomes a whole step.
 TrainingConfig training_config() {
   TrainingConfig config;
@@ -283,6 +303,20 @@ TEST(Trainer, RefusesWhatItCannotDo) {
     LanguageModel model(one.first);
     EXPECT_THAT([&] { Trainer(one.first, parameters_of(model)); }, rejected(one.second));
   }
+}
+
+TEST(Trainer, RejectsSizesThatWrapAround) {
+  const auto rejects = [](const LanguageModelConfig& config, const std::string& what) {
+    LanguageModel model = model_of(llama_config());
+    EXPECT_THAT([&] { Trainer(config, parameters_of(model)); }, rejected(what));
+  };
+  LanguageModelConfig layers = llama_config(), vocabulary = llama_config(), heads = llama_config();
+  layers.num_layers = uword(1) << 60;
+  rejects(layers, "num_layers is 1152921504606846976, expected at most the entries of parameters = 30");
+  vocabulary.vocab_size += uword(1) << 63;  // times 22 it is as before
+  rejects(vocabulary, "token_embedding, its rows x columns is 9223372036854775849 x 22, expected a product below 2^64");
+  heads.attention.head_dim += uword(1) << 63;
+  rejects(heads, "num_heads x head_dim is 6 x 9223372036854775816, expected a product below 2^64");
 }
 
 TEST(Trainer, RejectsWhatDoesNotFit) {
