@@ -54,10 +54,11 @@ void TrainerAttention::forward(Scratch& own, LayerActivations& layer, size_t b, 
   }
 }
 
-/// A head's columns of queries or keys, as a product's right factor that the thread alone reads. Where they are, the
-/// kernels would read columns after them, too, to which another thread may be writing the gradients of its head.
-Strips TrainerAttention::copied(const float* rows, size_t count, AlignedFloats& copy) const {
+/// A head's columns of queries or keys, as a product's right factor. A copy, unless they fill registers: the kernels would
+/// read the columns after them, too, where another thread may be writing the gradients of its head.
+Strips TrainerAttention::own_columns(const float* rows, size_t count, AlignedFloats& copy) const {
   const size_t R = sizes_.R, D = sizes_.D;
+  if (D % (R / 2) == 0) return {rows, R, sizes_.row_W};
   for (size_t c = 0; c < D; c += R) {
     kernels_.copy_to_strip(rows + c, sizes_.row_W, count, std::min(R, D - c), copy.data() + c * count, nullptr);
   }
@@ -78,7 +79,7 @@ void TrainerAttention::backward(Scratch& own, LayerActivations& layer, const Ali
     kernels_.turn_to_strip(keys + j * row_W, row_W, std::min(R, L_ - j), D, own.keys.data() + j * D);
     kernels_.turn_to_strip(values + j * row_W, row_W, std::min(R, L_ - j), D, own.values.data() + j * D);
   }
-  const Strips key_rows = copied(keys, L_, own.key_rows);
+  const Strips key_rows = own_columns(keys, L_, own.key_rows);
   std::fill_n(own.d_keys.data(), L_ * D, 0.0f);
   std::fill_n(own.d_values.data(), L_ * D, 0.0f);
   float *scores = own.scores.data(), *d_scores = own.d_scores.data();
@@ -101,9 +102,10 @@ void TrainerAttention::backward(Scratch& own, LayerActivations& layer, const Ali
       float *d_k = own.d_keys.data() + seen.begin * D, *d_v = own.d_values.data() + seen.begin * D;
       kernels_.multiply({scores, 1, score_stride}, {d_output, R, row_C}, {d_v, R, D, nullptr, d_v}, seen.keys, D,
                         seen.rows);
-      kernels_.multiply({d_scores, 1, score_stride}, copied(queries, seen.rows, own.query_rows),
+      kernels_.multiply({d_scores, 1, score_stride}, own_columns(queries, seen.rows, own.query_rows),
                         {d_k, R, D, nullptr, d_k}, seen.keys, D, seen.rows);
-      kernels_.multiply({d_scores, score_stride, 1}, {key_rows.data + seen.begin * R, key_rows.strip, key_rows.step},
+      kernels_.multiply({d_scores, score_stride, 1},
+                        {key_rows.data + seen.begin * key_rows.step, key_rows.strip, key_rows.step},
                         {queries, R, row_W}, seen.rows, D, seen.keys);
     }
   }

@@ -27,7 +27,7 @@ class TrainerAttention {
  private:
   struct Seen;
   Seen seen_by(size_t first) const;
-  Strips copied(const float* rows, size_t count, AlignedFloats& copy) const;
+  Strips own_columns(const float* rows, size_t count, AlignedFloats& copy) const;
 
   const ModelSizes& sizes_;
   const TrainKernels& kernels_;
