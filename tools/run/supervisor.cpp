@@ -500,8 +500,7 @@ class Supervisor {
     }
     const int status = child.status();
     if (!planned_) {
-      outcome_.problem = early_end_text(status) + early_advice;
-      outcome_.printed = child.read_printed(0, shown_bytes);
+      end_early(child, early_end_text(status));
     } else if (running_) {
       give_up(child, flooded(status) ? State::stopped : State::ended, end_text(status, limits_));
     } else {
@@ -567,9 +566,7 @@ class Supervisor {
       const std::string what = overrun == Overrun::waiting
                                    ? "waited for " + seconds_text(limits_.waiting_seconds) + " s"
                                    : "computed for " + seconds_text(limits_.cpu_seconds) + " s";
-      outcome_.problem = what + " before its first check" + early_advice;
-      outcome_.printed = child.read_printed(0, shown_bytes);
-      return;
+      return end_early(child, what + " before its first check");
     }
     std::string why = overrun == Overrun::computing
                           ? "stopped after " + seconds_text(limits_.cpu_seconds) +
@@ -588,11 +585,13 @@ class Supervisor {
     for (; next_ < results().size(); ++next_) results()[next_].state = State::not_run;
   }
 
+  void end_early(const Child& child, const std::string& why) {
+    outcome_.problem = why + ": is something global or static set up in your file?";
+    outcome_.printed = child.read_printed(0, shown_bytes);
+  }
+
   void give_up(const Child& child, State state, const std::string& why) {
-    if (!planned_) {
-      outcome_.problem = why + early_advice;
-      return;
-    }
+    if (!planned_) return end_early(child, why);
     CheckResult& result = results().at(next_);
     result.state = state;
     result.failures = {ended_failure(why)};
@@ -631,8 +630,6 @@ class Supervisor {
     child.stop();
     _exit(128 + signal);
   }
-
-  static constexpr const char* early_advice = ": is something global or static set up in your file?";
 
   Limits limits_;
   std::string filter_;  ///< of the first child; empty: what the command line says
