@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -47,13 +46,6 @@ void send_output_to(const std::filesystem::path& file) {
   close(fd);
 }
 
-void apply(const ProcessLimits& limits) {
-  set_limit(RLIMIT_CORE, 0);
-  set_limit(RLIMIT_CPU, static_cast<std::size_t>(limits.processor.count()));
-  set_limit(RLIMIT_AS, limits.memory_bytes);
-  set_limit(RLIMIT_FSIZE, limits.written_bytes);
-}
-
 int code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
 
 int wait_for(pid_t child) {
@@ -61,21 +53,6 @@ int wait_for(pid_t child) {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   return code_of(status);
-}
-
-/// All that can be read until the other end is closed, or until the time is over.
-void read_until(std::chrono::steady_clock::time_point end, int fd, std::string& text) {
-  std::array<char, 4096> buffer{};
-  while (true) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
-    pollfd readable{fd, POLLIN, 0};
-    const int ready = left <= 0 ? 0 : poll(&readable, 1, static_cast<int>(left));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return;
-    const ssize_t size = read(fd, buffer.data(), buffer.size());
-    if (size <= 0) return;
-    text.append(buffer.data(), static_cast<std::size_t>(size));
-  }
 }
 
 }  // namespace
@@ -101,7 +78,11 @@ Process::Process(const std::vector<std::string>& arguments, const std::filesyste
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     dup2(nothing, STDIN_FILENO);
     send_output_to(output);
-    if (limits) apply(*limits);
+    if (!limits) return;
+    set_limit(RLIMIT_CORE, 0);
+    set_limit(RLIMIT_CPU, static_cast<std::size_t>(limits->processor.count()));
+    set_limit(RLIMIT_AS, limits->memory_bytes);
+    set_limit(RLIMIT_FSIZE, limits->written_bytes);
   });
   setpgid(pid_, pid_);  // whoever is first
   close(ends[1]);
@@ -154,27 +135,25 @@ int run(const std::vector<std::string>& arguments, const std::filesystem::path& 
 Answer ask(const std::vector<std::string>& arguments, const std::filesystem::path& directory, const std::string& input,
            int seconds) {
   const int in = memfd_create("question", MFD_CLOEXEC);
-  int out[2];
-  if (in < 0 || pipe2(out, O_CLOEXEC) != 0) fail("pipe");
-  if (pwrite(in, input.data(), input.size(), 0) < 0) fail("write");
+  const int out = memfd_create("answer", MFD_CLOEXEC);
+  if (in < 0 || out < 0 || pwrite(in, input.data(), input.size(), 0) < 0) fail("memfd_create");
   const pid_t child = start(arguments, directory, [&] {
     setpgid(0, 0);  // so that what it starts can be killed with it
     dup2(in, STDIN_FILENO);
-    dup2(out[1], STDOUT_FILENO);
+    dup2(out, STDOUT_FILENO);
     dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
   });
   setpgid(child, child);
-  close(in);
-  close(out[1]);
-  Answer answer{};
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  read_until(end, out[0], answer.output);
-  close(out[0]);
   int status = 0;
   pid_t gone = 0;
   while ((gone = waitpid(child, &status, WNOHANG)) == 0 && std::chrono::steady_clock::now() < end) poll(nullptr, 0, 1);
   kill(-child, SIGKILL);  // and what it may have left behind
-  answer.exit_code = gone == child ? code_of(status) : wait_for(child);
+  Answer answer{gone == child ? code_of(status) : wait_for(child), ""};
+  answer.output.resize(static_cast<std::size_t>(lseek(out, 0, SEEK_END)));
+  if (pread(out, answer.output.data(), answer.output.size(), 0) < 0) fail("pread");
+  close(in);
+  close(out);
   return answer;
 }
 
