@@ -45,17 +45,17 @@ void append_report(const std::filesystem::path& file, const std::string& id, con
   std::ofstream(file, std::ios::app) << line.dump(-1, ' ', false, json::error_handler_t::replace) << "\n";
 }
 
-/// Where a process goes on after a fork that lets the first one keep its memory small: what it allocates and frees, the
-/// processes of all later edits would inherit, and be slowed down.
-enum class Branch { first, own, failed };
-
-/// Starts a process of its own, which has to end with _exit(). In the first one, waits for it.
-Branch branch() {
+/// Starts a process of its own, which has to end with _exit(), and waits for it. So the first one keeps its memory small:
+/// what it allocates and frees, the processes of all later edits would inherit, and be slowed down.
+/// @return true in the new process
+/// @throws std::runtime_error when it fails
+bool branch(const std::string& what) {
   const pid_t child = fork();
-  if (child == 0) return Branch::own;
+  if (child == 0) return true;
   int status = 0;
-  const bool ended = child > 0 && waitpid(child, &status, 0) == child;
-  return ended && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? Branch::first : Branch::failed;
+  const bool ended_well = child > 0 && waitpid(child, &status, 0) == child && status == 0;
+  if (!ended_well) throw std::runtime_error(what + " came to no report");
+  return false;
 }
 
 }  // namespace
@@ -93,9 +93,7 @@ bool run_edits(const std::filesystem::path& edits, const std::filesystem::path& 
       const auto is_met = [&](int region) { return met.count(region) != 0; };
       if (std::any_of(regions.begin(), regions.end(), is_met)) filter += check.full_name() + ":";
     }
-    const Branch here = branch();
-    if (here == Branch::failed) throw std::runtime_error("the run with " + id + " came to no report");
-    if (here == Branch::first) continue;
+    if (!branch("the run with " + id)) continue;
     setenv("ATTN_MISTAKE", id.c_str(), 1);
     const auto outcome = filter.empty() ? Outcome{} : supervise(filter);
     if (!outcome) return false;
