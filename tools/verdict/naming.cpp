@@ -213,8 +213,8 @@ Fingerprint take_fingerprint(std::string_view& text, const Sizes& usual) {
 Recordings Recordings::read(const std::filesystem::path& file) {
   Recordings recordings;
   if (!std::filesystem::exists(file)) return recordings;
+  const json all = lesson::read_json(file);
   try {
-    const json all = lesson::read_json(file);
     const auto ids = all.at("mistakes").get<std::vector<std::string>>();
     recordings.mistakes_.insert(ids.begin(), ids.end());
     for (const auto& [check, comparisons] : all.at("checks").items()) {
@@ -230,9 +230,7 @@ Recordings Recordings::read(const std::filesystem::path& file) {
         }
       }
     }
-  } catch (const std::logic_error& error) {
-    throw std::runtime_error(file.string() + ": " + error.what());
-  } catch (const json::exception& error) {
+  } catch (const std::exception& error) {
     throw std::runtime_error(file.string() + ": " + error.what());
   }
   return recordings;

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <regex>
 
 #include "lesson/text.hpp"
 #include "verdict/naming.hpp"
@@ -25,19 +25,14 @@ using State = CheckResult::State;
 
 /// Whether a text mentions one of the functions or classes in a task's title: calls it, or has a suite of its name.
 bool mentions(const std::string& text, const std::string& title) {
-  std::string word;
-  for (const char c : title + " ") {
-    if (is_word(c)) {
-      word += c;
-      continue;
-    }
-    const bool a_name = word.find('_') != std::string::npos || title.find("`" + word + "`") != std::string::npos ||
-                        title == word || word == "forward";
-    const bool called = text.find(word + "(") != std::string::npos;
-    if (a_name && (called || text.find(lesson::camel_case(word)) != std::string::npos)) return true;
-    word.clear();
-  }
-  return false;
+  static const std::regex word("\\w+");
+  const auto contains = [&](const std::string& part) { return text.find(part) != std::string::npos; };
+  return std::any_of(std::sregex_iterator(title.begin(), title.end(), word), {}, [&](const std::smatch& found) {
+    const std::string name = found.str();
+    const bool of_code = name.find('_') != std::string::npos || title.find("`" + name + "`") != std::string::npos ||
+                         title == name || name == "forward";
+    return of_code && (contains(name + "(") || contains(lesson::camel_case(name)));
+  });
 }
 
 /// The task that a check is about: the one that it ran into, or that its section names, or the only one in its file, or
@@ -67,9 +62,9 @@ std::vector<OpenTask> open_tasks(const Lesson& lesson) {
   std::vector<OpenTask> open;
   const std::string call = "todo(\"";
   for (const auto& file : lesson.stub_files()) {
-    std::istringstream in(lesson::read_file(lesson.root / file));
-    std::string row;
-    for (int number = 1; std::getline(in, row); ++number) {
+    int number = 0;
+    for (const auto& row : lines_of(lesson::read_file(lesson.root / file))) {
+      ++number;
       const auto begin = row.find_first_not_of(' ');
       const auto at = row.find(call);
       if (at == std::string::npos || row.compare(begin, 2, "//") == 0) continue;
@@ -90,11 +85,9 @@ void locate_todo(CheckResult& check, const std::vector<OpenTask>& open) {
 
 /// Where the learner writes is another folder in an interview; the adapter of a blank class knows the usual one.
 void use_work_folder(Failure& failure, const Lesson& lesson) {
-  const std::string usual = "lessons/" + lesson.name + "/";
-  for (auto& statement : failure.statements) {
-    const auto at = failure.kind == Failure::Kind::not_written ? statement.text.find(usual) : std::string::npos;
-    if (at != std::string::npos) statement.text.replace(at, usual.size(), lesson.work_folder + "/" + lesson.name + "/");
-  }
+  if (failure.kind != Failure::Kind::not_written) return;
+  const std::string below = "/" + lesson.name + "/";
+  for (auto& [label, text] : failure.statements) text = replaced(text, "lessons" + below, lesson.work_folder + below);
 }
 
 /// The declarations that a file's #include "attn/..." lines bring, one level deep.
