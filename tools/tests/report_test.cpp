@@ -257,19 +257,15 @@ TEST_F(ReportTest, NamesTheFileOfRecordingsThatCannotBeRead) {
   EXPECT_THAT(Recordings::read(lesson.recordings_file()).checks(), SizeIs(1));
 }
 
-TEST_F(ReportTest, NamesTheMistakeThatAnotherCheckOfTheTaskFound) {
-  record("AddOne.EqualsPyTorch", {{"doubled", doubled}});
-  const auto first = failed("AddOne", "WorksByHand", got(unknown));
-  const auto knows = failed("AddOne", "EqualsPyTorch", got(doubled));
-  EXPECT_THAT(of({first, knows}), HasSubstr("likely  the sum was doubled (shown by AddOne.EqualsPyTorch)"));
-}
-
-TEST_F(ReportTest, BorrowsANameForAnExceptionAWrongShapeOrACrash) {
+TEST_F(ReportTest, BorrowsTheNameThatAnotherCheckOfTheTaskFound) {
   record("AddOne.EqualsPyTorch", {{"doubled", doubled}});
   const auto knows = failed("AddOne", "EqualsPyTorch", got(doubled));
+  std::vector<Failure> failures = {got(unknown)};
   for (const auto kind : {Failure::Kind::exception, Failure::Kind::shape, Failure::Kind::ended}) {
-    auto failure = stated("threw", "something");
-    failure.kind = kind;
+    failures.push_back(stated("threw", "something"));
+    failures.back().kind = kind;
+  }
+  for (const auto& failure : failures) {
     EXPECT_THAT(of({failed("AddOne", "KeepsTheShape", failure), knows}),
                 HasSubstr("likely  the sum was doubled (shown by AddOne.EqualsPyTorch)"));
   }
