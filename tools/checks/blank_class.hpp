@@ -64,11 +64,10 @@ ATTN_DETECT(HasWeights, decltype(std::declval<const T&>().attention_weights()),
 template <class T, class... Arguments>
 using MadeFrom = std::conjunction<Complete<T>, std::is_constructible<T, Arguments...>>;
 
-/// Nothing is written yet: no field at all, and not one of the required names.
+/// Nothing is written yet: no field, and none of the required functions.
 template <class T>
-constexpr bool is_blank = std::conjunction_v<Complete<T>, std::is_empty<T>> && !HasQueryProj<T>::value &&
-                          !HasKeyProj<T>::value && !HasValueProj<T>::value && !HasOutputProj<T>::value &&
-                          !HasDropout<T>::value && !HasForward<T>::value && !HasWeights<T>::value;
+constexpr bool is_blank =
+    std::conjunction_v<Complete<T>, std::is_empty<T>, std::negation<HasForward<T>>, std::negation<HasWeights<T>>>;
 
 template <class T, class... Sizes>
 constexpr bool is_whole = Complete<T>::value&& HasQueryProj<T>::value&& HasKeyProj<T>::value&& HasValueProj<T>::value&&

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <stdexcept>
 
 #include "checks/golden.hpp"
 #include "checks/likeness.hpp"
-#include "verdict/excerpt_text.hpp"
 #include "verdict/words.hpp"
 
 namespace attn::judge {
@@ -34,29 +33,20 @@ std::vector<std::size_t> place_of(const arma::cube& x, uword index) {
   return place;
 }
 
-/// The first NaN where none is expected.
-std::optional<WorstElement> find_nan(const arma::cube& actual, const arma::cube& expected) {
-  std::optional<WorstElement> found;
-  for (uword i = actual.n_elem; i-- > 0;) {
-    if (!std::isnan(actual(i)) || std::isnan(expected(i))) continue;
-    const std::size_t wrong = found ? found->wrong + 1 : 1;
-    found = WorstElement{place_of(actual, i), actual(i), expected(i), wrong, actual.n_elem};
-  }
-  return found;
-}
-
-std::optional<WorstElement> find_worst(const arma::cube& actual, const Expected& expected) {
+/// The element that is furthest off among those that are wrong, the first NaN before all others.
+std::optional<WorstElement> find_worst(const arma::cube& actual, const arma::cube& expected,
+                                       const std::function<bool(double got, double want)>& is_wrong) {
   std::optional<WorstElement> worst;
   double largest = -1;
   std::size_t wrong = 0;
   for (uword i = 0; i < actual.n_elem; ++i) {
-    if (close(actual(i), expected.values(i), expected.tolerance)) continue;
+    if (!is_wrong(actual(i), expected(i))) continue;
     ++wrong;
-    const double difference = std::abs(actual(i) - expected.values(i));
+    const double difference = std::abs(actual(i) - expected(i));
     const double off = std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
     if (off <= largest) continue;
     largest = off;
-    worst = WorstElement{place_of(actual, i), actual(i), expected.values(i), 0, actual.n_elem};
+    worst = WorstElement{place_of(actual, i), actual(i), expected(i), 0, actual.n_elem};
   }
   if (worst) worst->wrong = wrong;
   return worst;
@@ -144,21 +134,14 @@ std::string given(const std::string& name, const arma::cube& x) {
   Failure failure;
   if (x.n_rows > most || x.n_cols > most || x.n_slices > 2) return {};
   for (uword slice = 0; slice < x.n_slices; ++slice) {
-    Excerpt whole;
+    auto& cells =
+        failure.given.emplace_back(x.n_slices > 1 ? name + " " + std::to_string(slice) : name, Excerpt{}).second.cells;
     for (uword i = 0; i < x.n_rows; ++i) {
-      whole.cells.emplace_back();
-      for (uword j = 0; j < x.n_cols; ++j) whole.cells.back().push_back({x(i, j, slice), x(i, j, slice), false});
+      cells.emplace_back();
+      for (uword j = 0; j < x.n_cols; ++j) cells.back().push_back({x(i, j, slice)});
     }
-    const std::string label = x.n_slices > 1 ? name + " " + std::to_string(slice) : name;
-    for (const auto& row : table_lines(label, whole)) failure.given.push_back(row);
   }
   return encode(failure);
-}
-
-std::string given(const std::string& name, const arma::mat& x) {
-  arma::cube cube(x.n_rows, x.n_cols, 1);
-  cube.slice(0) = x;
-  return given(name, cube);
 }
 
 std::string note(const std::string& sentence) {
@@ -208,8 +191,10 @@ std::string diagnose(const arma::cube& actual, const Expected& expected) {
   failure.kind = Failure::Kind::shape;
   if (failure.shape->got == failure.shape->expected) {
     failure.kind = Failure::Kind::value;
-    failure.worst = find_nan(actual, expected.values);
-    if (!failure.worst) failure.worst = find_worst(actual, expected);
+    const auto is_nan = [](double got, double want) { return std::isnan(got) && !std::isnan(want); };
+    const auto differs = [&](double got, double want) { return !close(got, want, expected.tolerance); };
+    failure.worst = find_worst(actual, expected.values, is_nan);
+    if (!failure.worst) failure.worst = find_worst(actual, expected.values, differs);
     if (!failure.worst) return {};
   }
   failure.comparison = comparison_of(number, actual, expected.values, expected.tolerance);

@@ -9,6 +9,22 @@
 
 namespace attn::judge {
 
+/// The same numbers as a cube in double precision; a matrix is a cube of one slice.
+inline arma::cube as_cube(const arma::cube& x) { return x; }
+inline arma::cube as_cube(const arma::mat& x) {
+  arma::cube cube(x.n_rows, x.n_cols, 1);
+  cube.slice(0) = x;
+  return cube;
+}
+template <class Number>
+arma::cube as_cube(const arma::Mat<Number>& x) {
+  return as_cube(arma::mat(arma::conv_to<arma::mat>::from(x)));
+}
+template <class Number>
+arma::cube as_cube(const arma::Cube<Number>& x) {
+  return arma::conv_to<arma::cube>::from(x);
+}
+
 /// Agreement with PyTorch in float64: relative to the expected value, absolute below one.
 inline constexpr double default_tolerance = 1e-10;
 
@@ -45,7 +61,7 @@ std::string note(const std::string& sentence);
 
 /// An input that is small enough to be shown whole: `EXPECT_THAT(...) << given("X", X)`. Empty for a larger one.
 std::string given(const std::string& name, const arma::cube& x);
-std::string given(const std::string& name, const arma::mat& x);
+inline std::string given(const std::string& name, const arma::mat& x) { return given(name, as_cube(x)); }
 
 /// One "label   text" line.
 std::string line(const std::string& label, const std::string& text);

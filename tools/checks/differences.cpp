@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
+
+#include "verdict/words.hpp"
 
 namespace attn::judge {
 
@@ -24,12 +25,6 @@ Quotient quotient(double h, const arma::cube& direction, const CubeFunction& y, 
                   const arma::cube& x) {
   const arma::cube above = y(x + h * direction), below = y(x - h * direction);
   return {arma::accu(d_y % (above - below)) / (2 * h), std::max(largest(above), largest(below))};
-}
-
-std::string number_text(double x) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.8g", x);
-  return text;
 }
 
 }  // namespace
@@ -74,8 +69,8 @@ std::string diagnose_slopes(const arma::cube& gradient, const CubeFunction& y, c
     const double got = arma::accu(gradient % direction);
     if (std::abs(got - slope.value) <= slope.error) continue;
     return line("value", std::string("along ") + (along_itself ? "itself" : "a random direction") +
-                             " the gradient is " + number_text(got) + ", the slope by differences " +
-                             number_text(slope.value) + ", good to " + number_text(slope.error));
+                             " the gradient is " + number_text(got, 8) + ", the slope by differences " +
+                             number_text(slope.value, 8) + ", good to " + number_text(slope.error, 8));
   }
   return "";
 }

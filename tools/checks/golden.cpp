@@ -2,37 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 namespace attn::judge {
 
+static void from_json(const nlohmann::json& in, GoldenCase::Array& array) {
+  in.at("axes").get_to(array.axes);
+  in.at("shape").get_to(array.shape);
+  for (const auto& number : in.at("data")) array.data.push_back(number_from_json(number));
+}
+
 namespace {
-
-/// JSON has no NaN and no infinity: the generator writes them as text.
-double read_number(const nlohmann::json& value) {
-  if (value.is_number()) return value.get<double>();
-  const std::string text = value.get<std::string>();
-  const double infinity = std::numeric_limits<double>::infinity();
-  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
-  if (text == "inf") return infinity;
-  if (text == "-inf") return -infinity;
-  throw std::runtime_error("golden values hold the text \"" + text + "\", expected a number, nan, inf or -inf");
-}
-
-GoldenCase::Arrays read_arrays(const nlohmann::json& json) {
-  GoldenCase::Arrays arrays;
-  for (const auto& [name, value] : json.items()) {
-    GoldenCase::Array array;
-    array.axes = value.at("axes").get<std::vector<std::string>>();
-    array.shape = value.at("shape").get<std::vector<arma::uword>>();
-    for (const auto& number : value.at("data")) array.data.push_back(read_number(number));
-    arrays[name] = std::move(array);
-  }
-  return arrays;
-}
 
 /// The cases of a golden file, by their names. A program has one lesson, so it is read once: that takes as long as some
 /// twenty checks.
@@ -42,7 +23,7 @@ const std::map<std::string, GoldenCase>& read_cases(const std::string& file) {
   auto& cases = read[file];
   const nlohmann::json golden = lesson::read_json(file);
   for (const auto& [name, one] : golden.at("cases").items()) {
-    cases.emplace(name, GoldenCase(name, read_arrays(one.at("arrays"))));
+    cases.emplace(name, GoldenCase(name, one.at("arrays").get<GoldenCase::Arrays>()));
   }
   return cases;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <optional>
 #include <set>
 #include <vector>
@@ -26,19 +25,19 @@ struct Pair {
   bool equals(const cube& other) const { return all_close(got, other, tolerance); }
 };
 
-bool all_of(const cube& x, const std::function<bool(double)>& holds) { return std::all_of(x.begin(), x.end(), holds); }
-
-/// A part of a cube, such as a row of all its slices.
-using Part = std::function<cube(const cube& of, uword number)>;
+template <typename Holds>
+bool all_of(const cube& x, const Holds& holds) {
+  return std::all_of(x.begin(), x.end(), holds);
+}
 
 cube row_of(const cube& x, uword i) { return x.rows(i, i); }
 cube column_of(const cube& x, uword i) { return x.cols(i, i); }
 cube slice_of(const cube& x, uword i) { return x.slices(i, i); }
 
 struct Axis {
-  const char* one;   ///< "row"
-  const char* many;  ///< "rows"
-  Part part;
+  const char* one;                             ///< "row"
+  const char* many;                            ///< "rows"
+  cube (*part)(const cube& of, uword number);  ///< such as a row of all its slices
   uword size;
 };
 
@@ -245,16 +244,11 @@ std::string in_other_places(const Pair& pair) {
   return same ? "these are the right numbers, but in other places" : "";
 }
 
-std::string first_of(const Pair& pair, const std::vector<std::function<std::string(const Pair&)>>& questions) {
-  for (const auto& question : questions) {
-    if (const std::string answer = question(pair); !answer.empty()) return answer;
-  }
-  return {};
-}
-
-std::string by_axes(const Pair& pair, const std::function<std::string(const Pair&, const Axis&)>& question) {
+/// What the slices, the rows or the columns answer first.
+template <std::string (*question)(const Pair&, const Axis&)>
+std::string of_an_axis(const Pair& pair) {
   for (const auto& axis : axes_of(pair.got)) {
-    if (const std::string answer = question(pair, axis); !answer.empty()) return answer;
+    if (std::string answer = question(pair, axis); !answer.empty()) return answer;
   }
   return {};
 }
@@ -277,15 +271,17 @@ std::string likeness(const cube& got, const cube& expected, double tolerance) {
   if (got.is_empty() || expected.is_empty()) return {};
   const Pair pair{got, expected, tolerance};
   if (arma::size(got) != arma::size(expected)) return is_transposed(pair);
-  const auto over_axes = [](auto question) { return [question](const Pair& p) { return by_axes(p, question); }; };
   constexpr uword large = 4096;  // numbers; what is larger is not gone through so often
-  std::vector<std::function<std::string(const Pair&)>> questions = {all_the_same_number, scaled, shifted, is_transposed,
-                                                                    another_softmax};
+  std::vector<std::string (*)(const Pair&)> questions = {all_the_same_number, scaled, shifted, is_transposed,
+                                                         another_softmax};
   if (got.n_elem <= large) {
-    questions.insert(questions.end(), {over_axes(reordered), over_axes(alike), rows_shifted, rows_scaled,
-                                       over_axes(partly_right), right_or_zero, in_other_places});
+    questions.insert(questions.end(), {of_an_axis<reordered>, of_an_axis<alike>, rows_shifted, rows_scaled,
+                                       of_an_axis<partly_right>, right_or_zero, in_other_places});
   }
-  return first_of(pair, questions);
+  for (const auto question : questions) {
+    if (std::string answer = question(pair); !answer.empty()) return answer;
+  }
+  return {};
 }
 
 }  // namespace attn::judge

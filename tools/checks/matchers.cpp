@@ -2,14 +2,11 @@
 
 #include <cxxabi.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <memory>
+#include <regex>
 #include <stdexcept>
 #include <typeinfo>
-
-#include "lesson/text.hpp"
 
 namespace arma {
 
@@ -34,30 +31,12 @@ void PrintTo(const fcube& x, std::ostream* os) { print(x, *os); }
 
 namespace attn::judge {
 
-arma::cube as_cube(const arma::fmat& x) { return as_cube(arma::conv_to<arma::mat>::from(x)); }
-arma::cube as_cube(const arma::fcube& x) { return arma::conv_to<arma::cube>::from(x); }
-
-namespace {
-
-/// "4", or a letter such as L.
-bool is_size(const std::string& word) {
-  const bool number = std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  return !word.empty() && (number || (word.size() == 1 && std::isupper(static_cast<unsigned char>(word[0])) != 0));
-}
-
-}  // namespace
-
 bool names_argument(const std::string& message, const std::string& argument) {
-  std::vector<std::string> words(1);
-  for (const char c : message) {
-    if (is_word(c)) {
-      words.back() += c;
-    } else if (!words.back().empty()) {
-      words.emplace_back();
-    }
-  }
+  static const std::regex word("\\w+"), size("\\d+|[A-Z]");  // "4", or a letter such as L
+  const std::vector<std::string> words(std::sregex_token_iterator(message.begin(), message.end(), word), {});
+  const auto is_size = [&](std::size_t i) { return i < words.size() && std::regex_match(words[i], size); };
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const bool between_sizes = i > 0 && i + 1 < words.size() && is_size(words[i - 1]) && is_size(words[i + 1]);
+    const bool between_sizes = i > 0 && is_size(i - 1) && is_size(i + 1);
     if (words[i] == argument && !(words[i] == "x" && between_sizes)) return true;
   }
   return false;

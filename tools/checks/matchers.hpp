@@ -24,17 +24,6 @@ void PrintTo(const fcube& x, std::ostream* os);
 
 namespace attn::judge {
 
-inline arma::cube as_cube(const arma::cube& x) { return x; }
-inline arma::cube as_cube(const arma::mat& x) {
-  arma::cube cube(x.n_rows, x.n_cols, 1);
-  cube.slice(0) = x;
-  return cube;
-}
-
-/// The same numbers in double precision. (Not inline: the lessons without float need not compile them.)
-arma::cube as_cube(const arma::fmat& x);
-arma::cube as_cube(const arma::fcube& x);
-
 /// A line "value" that says what is wrong, to stream after an assertion.
 inline std::string claim(const std::string& sentence) { return line("value", sentence); }
 

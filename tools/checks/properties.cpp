@@ -277,19 +277,16 @@ void expect_keeps_the_weights_after_dropout(const SelfAttention& attention, Drop
 
 void expect_starts_afresh(const SelfAttention& attention, const GoldenCase& golden) {
   const arma::cube X = golden.cube("X");
-  const Mask mask = golden.has("mask") ? golden.mask("mask") : Mask();
   const uword L = X.n_rows, B = X.n_slices, H = golden.cube("weights").n_slices / B;
   EXPECT_HOLDS(attention.attention_weights().is_empty(), "attention_weights() is not empty before the first forward");
   const std::string about = note("forward was called before with other arguments; nothing of that call may be left");
   if (attention.takes_masks()) {
     attention.forward(-2 * X.slices(0, 0), Mask(L, L, 1, arma::fill::zeros));
     attention.forward(-2 * X, causal(L));
-    EXPECT_THAT(attention.forward(X, mask), Matches(golden.expected("output"))) << about;
-    EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights"))) << about;
+    expect_equals_pytorch(attention, golden, about);
   }
   attention.forward(-2 * X);
-  EXPECT_THAT(attention.forward(X, mask), Matches(golden.expected("output"))) << about;
-  EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights"))) << about;
+  expect_equals_pytorch(attention, golden, about);
   attention.forward(X.slices(0, 0));
   EXPECT_THAT(attention.attention_weights(), HasShape(weights_shape(L, H, 1))) << about;
   attention.forward(X.rows(0, L - 2));

@@ -200,13 +200,8 @@ void expect_takes_any_number_but_zero(const std::function<arma::cube(const Mask&
 /// An argument of a function, by name; it refers to the argument.
 class Argument {
  public:
-  Argument(std::string name, const arma::cube& x) : name_(std::move(name)), values_([&x] { return x; }) {}
-  Argument(std::string name, const Mask& x)
-      : name_(std::move(name)), values_([&x] { return arma::conv_to<arma::cube>::from(x); }) {}
-  template <class Number>
-  Argument(std::string name, const arma::Mat<Number>& x)
-      : name_(std::move(name)), values_([&x] { return as_cube(arma::mat(arma::conv_to<arma::mat>::from(x))); }) {}
-  Argument(std::string name, const arma::fcube& x) : name_(std::move(name)), values_([&x] { return as_cube(x); }) {}
+  template <class Numbers>
+  Argument(std::string name, const Numbers& x) : name_(std::move(name)), values_([&x] { return as_cube(x); }) {}
 
   const std::string& name() const { return name_; }
   arma::cube values() const { return values_(); }

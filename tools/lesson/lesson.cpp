@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,8 +14,50 @@
 namespace attn::lesson {
 
 namespace fs = std::filesystem;
+using nlohmann::json;
+
+// -------------------------------------------------------------------------------------------------------- from JSON
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Change, find, replace)
+
+/// One change is in the entry itself; several are in its "edits".
+static void from_json(const json& entry, Edit& edit) {
+  entry.at("id").get_to(edit.id);
+  entry.at("file").get_to(edit.file);
+  edit.changes =
+      entry.contains("edits") ? entry.at("edits").get<std::vector<Change>>() : std::vector{entry.get<Change>()};
+}
+
+static void from_json(const json& entry, Mistake& mistake) {
+  from_json(entry, static_cast<Edit&>(mistake));
+  entry.at("says").get_to(mistake.says);
+  mistake.also = entry.value("also", mistake.also);
+  mistake.named = entry.value("named", true);
+  mistake.why = entry.value("why", "");
+}
+
+static void from_json(const json& entry, Answer& answer) {
+  from_json(entry, static_cast<Edit&>(answer));
+  answer.id.insert(0, "answer.");
+  entry.at("what").get_to(answer.what);
+  answer.right = entry.value("right", false);
+  answer.names = entry.value("names", answer.names);
+  answer.outcome = entry.value("outcome", "");
+  answer.why = entry.value("why", "");
+}
 
 namespace {
+
+/// A list in a JSON file.
+/// @throws std::runtime_error naming the file when it cannot be read or is not as it should be.
+template <typename Entry>
+std::vector<Entry> read_list(const fs::path& file, const char* name) {
+  try {
+    return read_json(file).at(name).get<std::vector<Entry>>();
+  } catch (const json::exception& error) {
+    throw std::runtime_error(file.string() + ": " + error.what());
+  }
+}
 
 std::string trimmed(const std::string& text) {
   const auto begin = text.find_first_not_of(" \n");
@@ -41,19 +82,6 @@ std::string take_until(const std::string& mark, std::string& rest) {
   const std::string text = trimmed(rest.substr(0, end));
   rest.erase(0, end + mark.size());
   return text;
-}
-
-Change change_from(const nlohmann::json& entry) { return {entry.at("find"), entry.at("replace")}; }
-
-/// One change is in the entry itself; several are in its "edits".
-Edit edit_from(const nlohmann::json& entry) {
-  Edit edit{entry.at("id"), entry.at("file"), {}};
-  if (entry.contains("edits")) {
-    for (const auto& change : entry.at("edits")) edit.changes.push_back(change_from(change));
-  } else {
-    edit.changes.push_back(change_from(entry));
-  }
-  return edit;
 }
 
 std::size_t occurrences(const std::string& text, const std::string& part) {
@@ -116,14 +144,10 @@ std::string word_of(Asked asked) {
 
 std::string camel_case(const std::string& snake) {
   std::string camel;
-  bool upper = true;
-  for (const char c : snake) {
-    if (c == '_') {
-      upper = true;
-    } else {
-      camel += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
-      upper = false;
-    }
+  for (std::size_t i = 0; i < snake.size(); ++i) {
+    const bool first = i == 0 || snake[i - 1] == '_';
+    if (snake[i] != '_')
+      camel += first ? static_cast<char>(std::toupper(static_cast<unsigned char>(snake[i]))) : snake[i];
   }
   return camel;
 }
@@ -168,9 +192,8 @@ std::string Lesson::judged_file(const std::string& suite) const {
 fs::path Lesson::stub_of(const std::string& file) const { return stub_folder() / fs::path(file).filename(); }
 
 int Lesson::count_checks() const {
-  std::istringstream in(read_file(checks_file()));
   int count = 0;
-  for (std::string row; std::getline(in, row);) count += begins_with(row, "TEST(") ? 1 : 0;
+  for (const auto& row : lines_of(read_file(checks_file()))) count += begins_with(row, "TEST(") ? 1 : 0;
   return count;
 }
 
@@ -218,8 +241,7 @@ std::string Lesson::subject() const {
 
 std::vector<Task> Lesson::tasks() const {
   std::vector<Task> tasks;
-  std::istringstream in(read_file(hints_file()));
-  for (std::string row; std::getline(in, row);) {
+  for (const auto& row : lines_of(read_file(hints_file()))) {
     if (begins_with(row, "## " + number() + ".")) {
       const auto id_end = row.find(' ', 3);
       tasks.push_back({row.substr(3, id_end - 3), row.substr(std::min(id_end, row.size() - 1) + 1), {}});
@@ -237,35 +259,10 @@ std::vector<Task> Lesson::tasks() const {
   return tasks;
 }
 
-std::vector<Mistake> Lesson::mistakes() const {
-  std::vector<Mistake> mistakes;
-  try {
-    const auto catalogue = read_json(mistakes_file());
-    for (const auto& entry : catalogue.at("mistakes")) {
-      mistakes.push_back({edit_from(entry), entry.at("says"), entry.value("also", std::vector<std::string>{}),
-                          entry.value("named", true), entry.value("why", "")});
-    }
-  } catch (const nlohmann::json::exception& error) {
-    throw std::runtime_error(mistakes_file().string() + ": " + error.what());
-  }
-  return mistakes;
-}
+std::vector<Mistake> Lesson::mistakes() const { return read_list<Mistake>(mistakes_file(), "mistakes"); }
 
 std::vector<Answer> Lesson::answers() const {
-  std::vector<Answer> answers;
-  if (!fs::exists(answers_file())) return answers;
-  try {
-    const auto all = read_json(answers_file());
-    for (const auto& entry : all.at("answers")) {
-      answers.push_back({edit_from(entry), entry.at("what"), entry.value("right", false),
-                         entry.value("names", std::vector<std::string>{}), entry.value("outcome", ""),
-                         entry.value("why", "")});
-      answers.back().id.insert(0, "answer.");
-    }
-  } catch (const nlohmann::json::exception& error) {
-    throw std::runtime_error(answers_file().string() + ": " + error.what());
-  }
-  return answers;
+  return fs::exists(answers_file()) ? read_list<Answer>(answers_file(), "answers") : std::vector<Answer>{};
 }
 
 std::vector<Edit> Lesson::edits() const {
@@ -277,8 +274,7 @@ std::vector<Edit> Lesson::edits() const {
 
 std::vector<std::string> Lesson::goals() const {
   std::vector<std::string> goals;
-  std::istringstream in(section_of(read_file(chapter_file()), "What you will be able to do"));
-  for (std::string row; std::getline(in, row);) {
+  for (const auto& row : lines_of(section_of(read_file(chapter_file()), "What you will be able to do"))) {
     if (begins_with(row, "- ")) {
       goals.push_back(trimmed(row.substr(2)));
     } else if (begins_with(row, "  ") && !goals.empty()) {
@@ -291,15 +287,13 @@ std::vector<std::string> Lesson::goals() const {
 Study Lesson::study() const {
   static const std::regex form(
       R"(<!-- study: (\d{1,4}) minutes \| (often|sometimes|rarely) asked(?: \| after ([\d, ]+))? -->)");
-  static const std::regex number_form(R"(\d+)");
+  static const std::regex number_form("\\d+");
   const std::string chapter = read_file(chapter_file());
   std::smatch found;
   if (!std::regex_search(chapter, found, form)) return {};
   Study study{std::stoi(found[1]), *asked_of(found[2]), {}};
   const std::string after = found[3];
-  for (std::sregex_iterator number(after.begin(), after.end(), number_form), end; number != end; ++number) {
-    study.after.push_back(number->str());
-  }
+  study.after.assign(std::sregex_token_iterator(after.begin(), after.end(), number_form), {});
   return study;
 }
 
@@ -347,15 +341,15 @@ std::map<std::string, Question> Lesson::remarks() const {
 }
 
 InterviewBrief Lesson::interview() const {
+  static const std::regex form(R"(# (\d{1,4}) minutes)");
   const std::string all = read_file(interview_file());
   const std::string heading = all.substr(0, all.find('\n'));
-  const std::string after_mark = heading.substr(std::min<std::size_t>(2, heading.size()));
-  const int minutes = static_cast<int>(std::strtol(after_mark.c_str(), nullptr, 10));
-  if (heading != "# " + std::to_string(minutes) + " minutes") {
+  std::smatch minutes;
+  if (!std::regex_match(heading, minutes, form)) {
     throw std::runtime_error(interview_file().string() + ": the first line is \"" + heading +
                              "\", expected a heading like \"# 15 minutes\"");
   }
-  return {minutes, trimmed(all.substr(0, all.find(remarks_heading)).substr(heading.size()))};
+  return {std::stoi(minutes[1]), trimmed(all.substr(0, all.find(remarks_heading)).substr(heading.size()))};
 }
 
 Lesson lesson_of(const fs::path& file) {
@@ -364,13 +358,12 @@ Lesson lesson_of(const fs::path& file) {
 }
 
 std::vector<Lesson> find_lessons(const fs::path& root) {
+  static const std::regex named_like_one(R"(\d\d_.+)");
   std::vector<Lesson> lessons;
   std::error_code missing;
   for (const auto& entry : fs::directory_iterator(root / "lessons", missing)) {
     const std::string name = entry.path().filename().string();
-    const auto is_digit = [&](std::size_t at) { return std::isdigit(static_cast<unsigned char>(name[at])) != 0; };
-    const bool named_like_one = name.size() > 3 && is_digit(0) && is_digit(1) && name[2] == '_';
-    if (entry.is_directory() && named_like_one) lessons.push_back({root, name});
+    if (entry.is_directory() && std::regex_match(name, named_like_one)) lessons.push_back({root, name});
   }
   std::sort(lessons.begin(), lessons.end(), [](const Lesson& a, const Lesson& b) { return a.name < b.name; });
   return lessons;

@@ -77,15 +77,10 @@ void add_rows(const std::string& line, int columns, int indent, int least, std::
   }
 }
 
-/// One line, broken.
-void wrap_line(const std::string& line, int columns, std::vector<std::string>& out) {
-  const int indent = text_column(line, columns);
-  add_rows(line, columns, indent, indent + 1, out);
-}
-
 /// Which lines of two texts belong together: a longest common subsequence. None where that would take too long: a file
 /// of so many lines is not an answer to compare.
-std::vector<std::pair<int, int>> common_lines(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+std::vector<std::pair<std::size_t, std::size_t>> common_lines(const std::vector<std::string>& a,
+                                                              const std::vector<std::string>& b) {
   constexpr std::size_t most_cells = 4'000'000;  // 16 MB, some hundredths of a second
   if (a.size() * b.size() > most_cells) return {};
   std::vector<std::vector<int>> longest(a.size() + 1, std::vector<int>(b.size() + 1, 0));
@@ -94,7 +89,7 @@ std::vector<std::pair<int, int>> common_lines(const std::vector<std::string>& a,
       longest[i][j] = a[i] == b[j] ? longest[i + 1][j + 1] + 1 : std::max(longest[i + 1][j], longest[i][j + 1]);
     }
   }
-  std::vector<std::pair<int, int>> pairs;
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
     if (a[i] == b[j]) {
       pairs.emplace_back(i++, j++);
@@ -186,44 +181,39 @@ std::vector<std::string> paragraphs_of(const std::string& markdown) {
   bool in_code = false;
   bool in_prose = false;  // the line before, and so one that may be joined
   for (const auto& line : lines_of(markdown)) {
-    if (line.rfind("```", 0) == 0) {
+    if (begins_with(line, "```")) {
       in_code = !in_code;
       in_prose = false;
       continue;
     }
     const bool blank = line.find_first_not_of(' ') == std::string::npos;
-    const bool listed = line.rfind("- ", 0) == 0 || line.rfind("| ", 0) == 0;
+    const bool listed = begins_with(line, "- ") || begins_with(line, "| ");
     if (in_prose && !blank && !listed) {
       lines.back() += " " + line.substr(line.find_first_not_of(' '));
     } else {
       lines.push_back(line);
     }
-    in_prose = !in_code && !blank && line.rfind("| ", 0) != 0;
+    in_prose = !in_code && !blank && !begins_with(line, "| ");
   }
   return lines;
 }
 
 std::vector<std::string> wrapped(const std::string& text, int columns) {
   std::vector<std::string> out;
-  for (const auto& line : lines_of(text)) wrap_line(harmless(line), std::max(columns, 2), out);
+  const int width = std::max(columns, 2);
+  for (const auto& line : lines_of(text)) {
+    const std::string shown = harmless(line);
+    const int indent = text_column(shown, width);
+    add_rows(shown, width, indent, indent + 1, out);
+  }
   return out;
 }
 
 std::string in_words(const std::string& text) {
-  static const std::pair<std::string_view, std::string_view> spellings[] = {
-      {"✗ ", "FAILED "}, {"✓ ", "passed "}, {"█", "#"}, {"░", "."}, {"■", "#"}, {"□", "."}};
-  std::string words;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto* const found = std::find_if(std::begin(spellings), std::end(spellings), [&](const auto& spelling) {
-      return text.compare(at, spelling.first.size(), spelling.first) == 0;
-    });
-    if (found == std::end(spellings)) {
-      words += text[at++];
-    } else {
-      words += found->second;
-      at += found->first.size();
-    }
-  }
+  static const std::pair<const char*, const char*> spellings[] = {{"✗ ", "FAILED "}, {"✓ ", "passed "}, {"█", "#"},
+                                                                  {"░", "."},        {"■", "#"},        {"□", "."}};
+  std::string words = text;
+  for (const auto& [symbol, spelling] : spellings) words = replaced(words, symbol, spelling);
   return words;
 }
 
@@ -277,9 +267,7 @@ Lines side_by_side(const std::string& left, const std::string& right, int column
   pairs.emplace_back(a.size(), b.size());
   std::size_t i = 0;
   std::size_t j = 0;
-  for (const auto& [next_i, next_j] : pairs) {
-    const auto end_i = static_cast<std::size_t>(next_i);
-    const auto end_j = static_cast<std::size_t>(next_j);
+  for (const auto& [end_i, end_j] : pairs) {
     while (i < end_i && j < end_j) add(&a[i++], "|", &b[j++]);
     while (i < end_i) add(&a[i++], "<", nullptr);
     while (j < end_j) add(nullptr, ">", &b[j++]);

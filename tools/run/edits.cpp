@@ -24,21 +24,6 @@ namespace {
 
 using nlohmann::json;
 
-struct RegionsOfEdit {
-  std::string id;
-  std::set<int> regions;
-};
-
-std::vector<RegionsOfEdit> read_edits(const std::filesystem::path& file) {
-  std::vector<RegionsOfEdit> edits;
-  for (const auto& edit : lesson::read_json(file)) edits.push_back({edit.at("id"), edit.at("regions")});
-  return edits;
-}
-
-bool reaches_one_of(const std::set<int>& reached, const std::set<int>& regions) {
-  return std::any_of(regions.begin(), regions.end(), [&](int region) { return reached.count(region) != 0; });
-}
-
 /// The results of all checks: those of the ones that were run again take the place of the right ones.
 std::vector<CheckResult> with_results(std::vector<CheckResult> right, const std::vector<CheckResult>& again) {
   for (const auto& result : again) {
@@ -56,21 +41,21 @@ void append_report(const std::filesystem::path& file, const std::string& id, con
   for (auto& result : results) {
     for (auto& failure : result.failures) failure.frames.clear();
   }
-  const json line = {{"id", id}, {"report", make_report(std::move(results), lesson, recordings)}};
+  const json line = {{"id", id}, {"report", make_report(std::move(results), lesson, &recordings)}};
   std::ofstream(file, std::ios::app) << line.dump(-1, ' ', false, json::error_handler_t::replace) << "\n";
 }
 
-/// Where a process goes on after a fork that lets the first one keep its memory small: what it allocates and frees, the
-/// processes of all later edits would inherit, and be slowed down.
-enum class Branch { first, own, failed };
-
-/// Starts a process of its own, which has to end with _exit(). In the first one, waits for it.
-Branch branch() {
+/// Starts a process of its own, which has to end with _exit(), and waits for it. So the first one keeps its memory small:
+/// what it allocates and frees, the processes of all later edits would inherit, and be slowed down.
+/// @return true in the new process
+/// @throws std::runtime_error when it fails
+bool branch(const std::string& what) {
   const pid_t child = fork();
-  if (child == 0) return Branch::own;
+  if (child == 0) return true;
   int status = 0;
-  const bool ended = child > 0 && waitpid(child, &status, 0) == child;
-  return ended && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? Branch::first : Branch::failed;
+  const bool ended_well = child > 0 && waitpid(child, &status, 0) == child && status == 0;
+  if (!ended_well) throw std::runtime_error(what + " came to no report");
+  return false;
 }
 
 }  // namespace
@@ -92,25 +77,27 @@ bool run_edits(const std::filesystem::path& edits, const std::filesystem::path& 
   const auto recordings = Recordings::read(lesson.recordings_file());
   std::map<std::string, std::set<int>> reached;
   for (const auto& check : right->results) {
-    const auto alone = supervise({}, check.full_name());
+    const auto alone = supervise(check.full_name());
     if (!alone) return false;
     reached[check.full_name()] = alone->results.at(0).reached;
   }
   std::ofstream(reports).flush();
   append_report(reports, "", *right, right->results, lesson, recordings);
   malloc_trim(0);
-  for (const auto& edit : read_edits(edits)) {
+  for (const auto& edit : lesson::read_json(edits)) {
+    const std::string id = edit.at("id");
     std::string filter;
+    const auto regions = edit.at("regions").get<std::vector<int>>();
     for (const auto& check : right->results) {
-      if (reaches_one_of(reached.at(check.full_name()), edit.regions)) filter += check.full_name() + ":";
+      const auto& met = reached.at(check.full_name());
+      const auto is_met = [&](int region) { return met.count(region) != 0; };
+      if (std::any_of(regions.begin(), regions.end(), is_met)) filter += check.full_name() + ":";
     }
-    const Branch here = branch();
-    if (here == Branch::failed) throw std::runtime_error("the run with " + edit.id + " came to no report");
-    if (here == Branch::first) continue;
-    setenv("ATTN_MISTAKE", edit.id.c_str(), 1);
-    const auto outcome = filter.empty() ? Outcome{} : supervise({}, filter);
+    if (!branch("the run with " + id)) continue;
+    setenv("ATTN_MISTAKE", id.c_str(), 1);
+    const auto outcome = filter.empty() ? Outcome{} : supervise(filter);
     if (!outcome) return false;
-    append_report(reports, edit.id, *outcome, with_results(right->results, outcome->results), lesson, recordings);
+    append_report(reports, id, *outcome, with_results(right->results, outcome->results), lesson, recordings);
     _exit(0);
   }
   return true;

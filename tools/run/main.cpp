@@ -25,8 +25,8 @@
 #include "checks/speed.hpp"
 #include "lesson/text.hpp"
 #include "run/edits.hpp"
-#include "run/frames.hpp"
 #include "run/supervisor.hpp"
+#include "run/trace.hpp"
 #include "verdict/report.hpp"
 #include "verdict/words.hpp"
 
@@ -50,16 +50,15 @@ struct Options {
 /// @throws std::invalid_argument naming an argument that is not known
 Options options_from(const std::vector<std::string>& arguments) {
   Options options;
+  const std::pair<const char*, std::string*> values[] = {{"--report=", &options.report_file},
+                                                         {"--edits=", &options.edits_file},
+                                                         {"--reports=", &options.reports_file},
+                                                         {"--work-folder=", &options.work_folder}};
   for (const auto& argument : arguments) {
-    const std::string value = argument.substr(std::min(argument.find('='), argument.size() - 1) + 1);
-    if (begins_with(argument, "--report=")) {
-      options.report_file = value;
-    } else if (begins_with(argument, "--edits=")) {
-      options.edits_file = value;
-    } else if (begins_with(argument, "--reports=")) {
-      options.reports_file = value;
-    } else if (begins_with(argument, "--work-folder=")) {
-      options.work_folder = value;
+    const auto* const value = std::find_if(std::begin(values), std::end(values),
+                                           [&](const auto& one) { return begins_with(argument, one.first); });
+    if (value != std::end(values)) {
+      *value->second = argument.substr(argument.find('=') + 1);
     } else if (argument == "--in-process" || argument == "--gtest_list_tests" || argument == "--help") {
       options.in_process = true;
     } else if (argument == "--speed") {
@@ -118,9 +117,8 @@ int print_results(const Outcome& outcome, const Options& options) {
   attn::judge::find_calls(results, lesson);
   const Report report = attn::judge::make_report(results, lesson);
   write_report(options.report_file, report);
-  const attn::judge::Wording wording{!lesson.in_interview(), !lesson.in_interview()};
-  std::cout << attn::text_of(results.size() == 1 ? attn::judge::lines_about(report.checks.front(), lesson, wording)
-                                                 : attn::judge::lines_about(report, lesson, wording));
+  std::cout << attn::text_of(results.size() == 1 ? attn::judge::lines_about(report.checks.front(), lesson)
+                                                 : attn::judge::lines_about(report, lesson));
   return std::all_of(results.begin(), results.end(), [](const auto& r) { return r.passed(); }) ? 0 : 1;
 }
 

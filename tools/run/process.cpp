@@ -2,15 +2,16 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <iostream>
 #include <stdexcept>
@@ -21,19 +22,20 @@ namespace {
 
 [[noreturn]] void fail(const char* call) { throw std::runtime_error(std::string(call) + ": " + std::strerror(errno)); }
 
-/// argv of a command: the strings stay those of `arguments`.
-std::vector<char*> argv_of(const std::vector<std::string>& arguments) {
+/// Starts a program, which first does what `prepare` says.
+template <typename Prepare>
+pid_t start(const std::vector<std::string>& arguments, const std::filesystem::path& directory, const Prepare& prepare) {
   std::vector<char*> argv;
   for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  return argv;
-}
-
-pid_t checked_fork() {
   std::cout.flush();
   const pid_t child = fork();
   if (child < 0) fail("fork");
-  return child;
+  if (child > 0) return child;
+  prepare();
+  if (chdir(directory.c_str()) != 0) _exit(126);
+  execvp(argv[0], argv.data());
+  _exit(127);
 }
 
 void send_output_to(const std::filesystem::path& file) {
@@ -42,27 +44,6 @@ void send_output_to(const std::filesystem::path& file) {
   dup2(fd, STDOUT_FILENO);
   dup2(fd, STDERR_FILENO);
   close(fd);
-}
-
-[[noreturn]] void become(const std::vector<char*>& argv, const std::filesystem::path& directory) {
-  if (chdir(directory.c_str()) != 0) _exit(126);
-  execvp(argv[0], argv.data());
-  _exit(127);
-}
-
-/// Only the soft limit: the supervisor of the checks sets closer ones for each of them.
-void set_limit(__rlimit_resource resource, rlim_t value) {
-  rlimit limit{};
-  getrlimit(resource, &limit);
-  limit.rlim_cur = std::min(value, limit.rlim_max);
-  setrlimit(resource, &limit);
-}
-
-void apply(const ProcessLimits& limits) {
-  set_limit(RLIMIT_CORE, 0);
-  set_limit(RLIMIT_CPU, static_cast<rlim_t>(limits.processor.count()));
-  set_limit(RLIMIT_AS, limits.memory_bytes);
-  set_limit(RLIMIT_FSIZE, limits.written_bytes);
 }
 
 int code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
@@ -74,49 +55,35 @@ int wait_for(pid_t child) {
   return code_of(status);
 }
 
-/// Leaves it to be waited for.
-bool has_ended(pid_t child) {
-  siginfo_t info{};
-  return waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
-}
-
-/// All that can be read until the other end is closed, or until the time is over.
-void read_until(std::chrono::steady_clock::time_point end, int fd, std::string& text) {
-  std::array<char, 4096> buffer{};
-  while (true) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
-    pollfd readable{fd, POLLIN, 0};
-    const int ready = left <= 0 ? 0 : poll(&readable, 1, static_cast<int>(left));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return;
-    const ssize_t size = read(fd, buffer.data(), buffer.size());
-    if (size <= 0) return;
-    text.append(buffer.data(), static_cast<std::size_t>(size));
-  }
-}
-
 }  // namespace
 
+void set_limit(int resource, std::size_t value) {
+  rlimit limit{};
+  getrlimit(static_cast<__rlimit_resource>(resource), &limit);
+  limit.rlim_cur = std::min<rlim_t>(value, limit.rlim_max);
+  setrlimit(static_cast<__rlimit_resource>(resource), &limit);
+}
+
 Process::Process(const std::vector<std::string>& arguments, const std::filesystem::path& directory,
-                 const std::filesystem::path& output, const std::optional<ProcessLimits>& limits, int end_signal)
-    : end_signal_(end_signal) {
-  const auto argv = argv_of(arguments);
+                 const std::filesystem::path& output, const std::optional<ProcessLimits>& limits) {
   int ends[2];  // the child and all that it starts hold one end: when they are gone, ours becomes readable
   if (pipe2(ends, O_CLOEXEC) != 0) fail("pipe");
   const pid_t parent = getpid();
-  pid_ = checked_fork();
-  if (pid_ == 0) {
+  pid_ = start(arguments, directory, [&] {
     setpgid(0, 0);
-    std::signal(end_signal, SIG_DFL);     // whoever started the tool may ignore it
-    prctl(PR_SET_PDEATHSIG, end_signal);  // kill -9 on the tool leaves nothing behind
+    std::signal(SIGTERM, SIG_DFL);     // whoever started the tool may ignore it
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // kill -9 on the tool leaves nothing behind
     if (getppid() != parent) _exit(1);
     fcntl(ends[1], F_SETFD, 0);
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     dup2(nothing, STDIN_FILENO);
     send_output_to(output);
-    if (limits) apply(*limits);
-    become(argv, directory);
-  }
+    if (!limits) return;
+    set_limit(RLIMIT_CORE, 0);
+    set_limit(RLIMIT_CPU, static_cast<std::size_t>(limits->processor.count()));
+    set_limit(RLIMIT_AS, limits->memory_bytes);
+    set_limit(RLIMIT_FSIZE, limits->written_bytes);
+  });
   setpgid(pid_, pid_);  // whoever is first
   close(ends[1]);
   wake_fd_ = ends[0];
@@ -148,9 +115,9 @@ bool Process::ended() {
 
 void Process::stop() {
   if (gone_) return;
-  kill(-pid_, end_signal_);
+  kill(-pid_, SIGTERM);
   constexpr int longest_ms = 1000;
-  for (int waited = 0; end_signal_ != SIGKILL && waited < longest_ms && !ended(); waited += 10) poll(nullptr, 0, 10);
+  for (int waited = 0; waited < longest_ms && !ended(); waited += 10) poll(nullptr, 0, 10);
   kill(-pid_, SIGKILL);
   int status = 0;
   if (gone_ || waitpid(pid_, &status, 0) != pid_) return;
@@ -160,41 +127,33 @@ void Process::stop() {
 
 int run(const std::vector<std::string>& arguments, const std::filesystem::path& directory,
         const std::optional<std::filesystem::path>& output) {
-  const auto argv = argv_of(arguments);
-  const pid_t child = checked_fork();
-  if (child == 0) {
+  return wait_for(start(arguments, directory, [&] {
     if (output) send_output_to(*output);
-    become(argv, directory);
-  }
-  return wait_for(child);
+  }));
 }
 
 Answer ask(const std::vector<std::string>& arguments, const std::filesystem::path& directory, const std::string& input,
            int seconds) {
-  const auto argv = argv_of(arguments);
-  int in[2];
-  int out[2];
-  if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) fail("pipe");
-  if (write(in[1], input.data(), input.size()) < 0) fail("write");  // it fits into the pipe
-  close(in[1]);
-  const pid_t child = checked_fork();
-  if (child == 0) {
+  const int in = memfd_create("question", MFD_CLOEXEC);
+  const int out = memfd_create("answer", MFD_CLOEXEC);
+  if (in < 0 || out < 0 || pwrite(in, input.data(), input.size(), 0) < 0) fail("memfd_create");
+  const pid_t child = start(arguments, directory, [&] {
     setpgid(0, 0);  // so that what it starts can be killed with it
-    dup2(in[0], STDIN_FILENO);
-    dup2(out[1], STDOUT_FILENO);
+    dup2(in, STDIN_FILENO);
+    dup2(out, STDOUT_FILENO);
     dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
-    become(argv, directory);
-  }
+  });
   setpgid(child, child);
-  close(in[0]);
-  close(out[1]);
-  Answer answer{};
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  read_until(end, out[0], answer.output);
-  close(out[0]);
-  while (!has_ended(child) && std::chrono::steady_clock::now() < end) poll(nullptr, 0, 1);
+  int status = 0;
+  pid_t gone = 0;
+  while ((gone = waitpid(child, &status, WNOHANG)) == 0 && std::chrono::steady_clock::now() < end) poll(nullptr, 0, 1);
   kill(-child, SIGKILL);  // and what it may have left behind
-  answer.exit_code = wait_for(child);
+  Answer answer{gone == child ? code_of(status) : wait_for(child), ""};
+  answer.output.resize(static_cast<std::size_t>(lseek(out, 0, SEEK_END)));
+  if (pread(out, answer.output.data(), answer.output.size(), 0) < 0) fail("pread");
+  close(in);
+  close(out);
   return answer;
 }
 

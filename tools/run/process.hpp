@@ -3,7 +3,6 @@
 #include <sys/types.h>
 
 #include <chrono>
-#include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -21,16 +20,17 @@ struct ProcessLimits {
   std::size_t written_bytes = 64ull << 20;
 };
 
+/// Sets a soft limit (RLIMIT_...), as far as the hard one allows it: a supervisor in the program sets closer ones.
+void set_limit(int resource, std::size_t value);
+
 /// A program that runs beside us, in a process group of its own: Ctrl-C reaches the tool, and the tool decides. Both
 /// streams go into a file; it reads nothing.
 class Process {
  public:
   /// @param arguments the program (looked up in PATH) and its arguments
   /// @param limits none for programs that are not the learner's
-  /// @param end_signal how to stop it: SIGTERM lets it tidy up, and SIGKILL follows when that takes over a second
   Process(const std::vector<std::string>& arguments, const std::filesystem::path& directory,
-          const std::filesystem::path& output, const std::optional<ProcessLimits>& limits = {},
-          int end_signal = SIGTERM);
+          const std::filesystem::path& output, const std::optional<ProcessLimits>& limits = {});
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -46,13 +46,12 @@ class Process {
 
   bool overran() const { return overran_; }  ///< its time was over
 
-  /// Stops it and all that it started.
+  /// Stops it and all that it started: SIGTERM lets it tidy up, and SIGKILL follows when that takes over a second.
   void stop();
 
  private:
   pid_t pid_ = -1;
   int wake_fd_ = -1;
-  int end_signal_;
   int exit_code_ = 0;
   bool gone_ = false;
   bool overran_ = false;
@@ -74,7 +73,7 @@ struct Answer {
 
 /// Runs a program without a terminal and collects what it writes to standard output; its errors are dropped.
 ///
-/// @param input   what it reads from standard input: short, at most a few kilobytes
+/// @param input   what it reads from standard input
 /// @param seconds after so long it is killed, with what it started (exit code 137)
 Answer ask(const std::vector<std::string>& arguments, const std::filesystem::path& directory,
            const std::string& input = "", int seconds = 20);

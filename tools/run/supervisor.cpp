@@ -1,6 +1,5 @@
 #include "run/supervisor.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -21,6 +20,7 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -32,6 +32,7 @@
 #include "attn/todo.hpp"
 #include "checks/diagnosis.hpp"
 #include "run/edits.hpp"
+#include "run/process.hpp"
 #include "run/sanitizer.hpp"
 #include "run/trace.hpp"
 #include "verdict/words.hpp"
@@ -56,9 +57,6 @@ constexpr std::size_t shown_bytes = 2000;
 constexpr std::size_t sanitizer_bytes = 100000;  ///< its report is longer, and comes last
 constexpr std::size_t message_bytes = 32000;
 
-/// The signals that end the supervising process. It ends its child first.
-constexpr int ending_signals[] = {SIGHUP, SIGINT, SIGTERM};
-
 // ---------------------------------------------------------------------------------------------- in the child
 
 /// What a child has to do. Constant-initialised: static objects are constructed after it has been filled in.
@@ -69,13 +67,6 @@ struct Assignment {
   Trace* crash;
 };
 const Assignment* assignment = nullptr;
-
-void set_limit(int resource, std::size_t value) {
-  rlimit limit{};
-  getrlimit(static_cast<__rlimit_resource>(resource), &limit);
-  limit.rlim_cur = std::min<rlim_t>(value, limit.rlim_max);
-  setrlimit(static_cast<__rlimit_resource>(resource), &limit);
-}
 
 /// A text without its middle when it is longer than anyone will read.
 std::string shortened(const std::string& text) {
@@ -236,14 +227,17 @@ void confine(int output, pid_t parent, const Limits& limits) {
 volatile std::sig_atomic_t received_signal = 0;
 void note_signal(int signal) { received_signal = signal; }
 
-/// Lets a signal be noted, or have its usual effect again. One that is ignored (nohup) stays so.
-void handle(int signal, void (*handler)(int)) {
-  struct sigaction action {};
-  sigaction(signal, nullptr, &action);
-  if (action.sa_handler == SIG_IGN) return;
-  action.sa_handler = handler;
-  action.sa_flags = 0;  // poll() returns
-  sigaction(signal, &action, nullptr);
+/// Lets the signals that end or suspend this process be noted, or have their usual effect again: its child is first. One
+/// that is ignored (nohup) stays so.
+void handle_signals(void (*handler)(int)) {
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGTSTP}) {
+    struct sigaction action {};
+    sigaction(signal, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) continue;
+    action.sa_handler = handler;
+    action.sa_flags = 0;  // poll() returns
+    sigaction(signal, &action, nullptr);
+  }
 }
 
 struct ProcessStatus {
@@ -274,13 +268,11 @@ void kill_children() {
     while ((gone = waitpid(-1, nullptr, WNOHANG)) > 0) {
     }
     if (gone < 0) return;
-    DIR* const folder = opendir("/proc");
-    if (folder == nullptr) return;
-    while (const dirent* entry = readdir(folder)) {
-      const pid_t process = static_cast<pid_t>(std::atoi(entry->d_name));
-      if (process > 0 && status_of(entry->d_name).parent == getpid()) kill(process, SIGKILL);
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      const std::string name = entry.path().filename();
+      const pid_t process = std::atoi(name.c_str());
+      if (process > 0 && status_of(name).parent == getpid()) kill(process, SIGKILL);
     }
-    closedir(folder);
     poll(nullptr, 0, 1);
   }
 }
@@ -313,8 +305,7 @@ class Child {
     const pid_t child = fork();
     if (child < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
     if (child == 0) {
-      for (const int signal : ending_signals) handle(signal, SIG_DFL);
-      handle(SIGTSTP, SIG_DFL);
+      handle_signals(SIG_DFL);
       confine(output, parent, limits);
       assignment = new Assignment{ends[1], limits.printed_bytes, (new std::string(filter))->c_str(), crash_};
       return false;
@@ -326,24 +317,27 @@ class Child {
     return true;
   }
 
-  /// The next event, or nothing after `milliseconds` or at the end.
-  std::optional<json> next_event(int milliseconds) {
-    all_read_ = false;
-    if (auto event = take_line()) return event;
-    pollfd waiting{closed_ ? -1 : events_, POLLIN, 0};
-    if (poll(&waiting, 1, closed_ ? std::min(milliseconds, 1) : milliseconds) <= 0) {
-      all_read_ = true;
-      return {};
+  /// The lines that the child sent, after up to `milliseconds` where there is none yet.
+  std::vector<std::string> lines(int milliseconds) {
+    constexpr std::size_t most_bytes = 1 << 20;
+    pollfd waiting{events_, POLLIN, 0};
+    int wait = events_ < 0 ? std::min(milliseconds, 1) : milliseconds;  // one that has closed them is about to end
+    for (; received_.size() < most_bytes && poll(&waiting, 1, wait) > 0; wait = 0) {
+      char bytes[65536];
+      const ssize_t n = read(events_, bytes, sizeof bytes);
+      if (n > 0) received_.append(bytes, static_cast<std::size_t>(n));
+      if (n > 0) continue;
+      close(events_);
+      events_ = waiting.fd = -1;
     }
-    char bytes[65536];
-    const ssize_t n = read(events_, bytes, sizeof bytes);
-    if (n > 0) received_.append(bytes, static_cast<std::size_t>(n));
-    if (n == 0) closed_ = true;
-    return take_line();
+    std::vector<std::string> lines;
+    for (auto end = received_.find('\n'); end != std::string::npos; end = received_.find('\n')) {
+      lines.push_back(received_.substr(0, end));
+      received_.erase(0, end + 1);
+    }
+    if (received_.size() >= most_bytes) lines.push_back(received_);  // no check sends such a line
+    return lines;
   }
-
-  /// Whether there was nothing more to read when the next event was asked for.
-  bool all_read() const { return all_read_; }
 
   /// True once the child is gone. What it sent before may still have to be read.
   bool ended() {
@@ -407,23 +401,11 @@ class Child {
   }
 
  private:
-  /// @throws json::exception when it is not what the child sends
-  std::optional<json> take_line() {
-    constexpr std::size_t most_bytes = 1 << 20;
-    const auto end = received_.find('\n');
-    if (end == std::string::npos && received_.size() < most_bytes) return {};
-    json event = json::parse(received_.substr(0, end));
-    received_.erase(0, end + 1);
-    return event;
-  }
-
   bool kill_all_ = !has_children();  // else some are not ours to kill: the shell's that was replaced by this program
   pid_t pid_ = 0;
   int events_ = -1;
   int output_ = -1;
   Trace* crash_ = nullptr;  ///< shared with the child
-  bool closed_ = false;
-  bool all_read_ = false;
   std::string received_;
   std::optional<int> status_;
 };
@@ -474,7 +456,7 @@ Failure ended_failure(const std::string& why) {
 
 class Supervisor {
  public:
-  Supervisor(const Limits& limits, std::string filter) : limits_(limits), filter_(std::move(filter)) {}
+  explicit Supervisor(std::string filter) : filter_(std::move(filter)) {}
 
   std::optional<Outcome> run() {
     do {
@@ -497,22 +479,20 @@ class Supervisor {
     if (!child.start(limits_, remaining())) return false;
     begin_counting(child);
     running_ = false;
-    bool gone = false;
-    while (!gone || !child.all_read()) {
+    while (true) {
       obey_signals(child);
+      const bool gone = child.ended();  // before reading: then all that it sent is there
       try {
-        if (const auto event = child.next_event(gone ? 0 : 20)) {
-          handle_event(*event, child);
+        for (const auto& line : child.lines(gone ? 0 : 20)) {
+          handle_event(json::parse(line), child);
           if (planned_ && next_ == results().size()) return true;  // what the program does after them does not matter
-          continue;
         }
       } catch (const std::exception&) {
         give_up(child, State::ended,
                 "what the checks report cannot be read: something else was written to their file descriptor");
         return true;
       }
-      if (!gone) gone = child.ended();
-      if (gone) continue;
+      if (gone) break;
       if (const Overrun overrun = count(child); overrun != Overrun::none) {
         stop(child, overrun);
         return true;
@@ -520,8 +500,7 @@ class Supervisor {
     }
     const int status = child.status();
     if (!planned_) {
-      outcome_.problem = early_end_text(status) + early_advice;
-      outcome_.printed = child.read_printed(0, shown_bytes);
+      end_early(child, early_end_text(status));
     } else if (running_) {
       give_up(child, flooded(status) ? State::stopped : State::ended, end_text(status, limits_));
     } else {
@@ -587,9 +566,7 @@ class Supervisor {
       const std::string what = overrun == Overrun::waiting
                                    ? "waited for " + seconds_text(limits_.waiting_seconds) + " s"
                                    : "computed for " + seconds_text(limits_.cpu_seconds) + " s";
-      outcome_.problem = what + " before its first check" + early_advice;
-      outcome_.printed = child.read_printed(0, shown_bytes);
-      return;
+      return end_early(child, what + " before its first check");
     }
     std::string why = overrun == Overrun::computing
                           ? "stopped after " + seconds_text(limits_.cpu_seconds) +
@@ -608,11 +585,13 @@ class Supervisor {
     for (; next_ < results().size(); ++next_) results()[next_].state = State::not_run;
   }
 
+  void end_early(const Child& child, const std::string& why) {
+    outcome_.problem = why + ": is something global or static set up in your file?";
+    outcome_.printed = child.read_printed(0, shown_bytes);
+  }
+
   void give_up(const Child& child, State state, const std::string& why) {
-    if (!planned_) {
-      outcome_.problem = why + early_advice;
-      return;
-    }
+    if (!planned_) return end_early(child, why);
     CheckResult& result = results().at(next_);
     result.state = state;
     result.failures = {ended_failure(why)};
@@ -652,8 +631,6 @@ class Supervisor {
     _exit(128 + signal);
   }
 
-  static constexpr const char* early_advice = ": is something global or static set up in your file?";
-
   Limits limits_;
   std::string filter_;  ///< of the first child; empty: what the command line says
   Outcome outcome_;
@@ -671,13 +648,12 @@ class Supervisor {
 
 }  // namespace
 
-std::optional<Outcome> supervise(const Limits& limits, const std::string& filter) {
+std::optional<Outcome> supervise(const std::string& filter) {
   signal(SIGCHLD, SIG_DFL);  // ignored, it would keep back how a child ended
-  for (const int signal : ending_signals) handle(signal, note_signal);
-  handle(SIGTSTP, note_signal);
+  handle_signals(note_signal);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   set_limit(RLIMIT_CORE, 0);
-  return Supervisor(limits, filter).run();
+  return Supervisor(filter).run();
 }
 
 bool is_supervised() { return assignment != nullptr; }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "verdict/check_result.hpp"
+#include "verdict/report.hpp"
 
 namespace attn::judge {
 
@@ -37,7 +37,7 @@ struct Outcome {
 ///
 /// @param filter selects checks, as --gtest_filter does; empty: the command line does
 /// @return nothing in the child: it has to return to its caller, all the way to main(), and call run_assigned_checks()
-std::optional<Outcome> supervise(const Limits& limits = {}, const std::string& filter = "");
+std::optional<Outcome> supervise(const std::string& filter = "");
 
 /// Whether this process is such a child.
 bool is_supervised();

@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "lesson/lesson.hpp"
+#include "verdict/report.hpp"
+
 /// Where the program is when something goes wrong: call stacks, taken without allocating. (Not with sanitizers, which
 /// take their own.)
 namespace attn::judge {
@@ -37,5 +40,10 @@ const Trace& last_throw();
 void forget_throws();
 
 extern const int trace_signal;
+
+/// Adds the place to checks that failed with a call stack: the innermost call in one of the learner's files that led to an
+/// exception, a crash or an endless loop. None is added without debug information or addr2line.
+/// The frames of all failures are taken out: they are addresses in this program.
+void find_calls(std::vector<CheckResult>& checks, const lesson::Lesson& lesson);
 
 }  // namespace attn::judge

@@ -89,16 +89,12 @@ TEST(Diagnosis, NeverBroadcasts) {
 TEST(Diagnosis, LooksForNaNFirst) {
   arma::cube x = zeros(4, 3, 2).values;
   x(3, 2, 1) = nan;
-  x(0, 0, 0) = 1000;
-  const std::string text = diagnosed(x, zeros(4, 3, 2));
-  EXPECT_THAT(text, HasSubstr("NaN (not a number) at row 3, col 2, slice 1"));
-  EXPECT_THAT(text, Not(HasSubstr("worst")));
-}
-
-TEST(Diagnosis, DoesNotOverlookASingleNaN) {
-  arma::cube x = zeros(4, 3, 2).values;
-  x(0, 0, 0) = nan;
-  EXPECT_NE(diagnose(x, zeros(4, 3, 2)), "");
+  for (const double other : {0, 1000}) {
+    x(0, 0, 0) = other;
+    const std::string text = diagnosed(x, zeros(4, 3, 2));
+    EXPECT_THAT(text, HasSubstr("NaN (not a number) at row 3, col 2, slice 1   (1 of 24 is NaN)"));
+    EXPECT_THAT(text, Not(HasSubstr("worst")));
+  }
 }
 
 TEST(Diagnosis, TellsInfinityFromANumber) {
@@ -148,11 +144,10 @@ TEST(Diagnosis, NumbersAComparisonOnceThoughItIsAskedForAnExplanation) {
 
 // ------------------------------------------------------------------------------------------------ fingerprints
 
-TEST(Fingerprint, SurvivesRoundingAndItsText) {
+TEST(Fingerprint, SurvivesRounding) {
   const arma::cube x(4, 3, 2, arma::fill::randn);
   const arma::cube rounded = x + 1e-13 * arma::cube(4, 3, 2, arma::fill::randn);
   EXPECT_TRUE(fingerprint_of(x).equals(fingerprint_of(rounded), default_tolerance));
-  EXPECT_TRUE(fingerprint_of(x).equals(Fingerprint::from_text(fingerprint_of(x).text()), default_tolerance));
 }
 
 TEST(Fingerprint, DiffersWithOneNumberAndWithThePlacesOfTwo) {
@@ -180,12 +175,6 @@ TEST(Fingerprint, TellsNaNAndBothInfinitiesApart) {
 TEST(Fingerprint, DiffersWithTheShape) {
   const arma::cube zero(2, 6, 1, arma::fill::zeros);
   EXPECT_FALSE(fingerprint_of(zero).equals(fingerprint_of(arma::reshape(zero, 3, 4, 1)), default_tolerance));
-}
-
-TEST(Fingerprint, RefusesATextThatIsNone) {
-  for (const char* text : {"", "4x3", "4x3 0.5", "x 1 2", "4x3 a b"}) {
-    EXPECT_THROW(Fingerprint::from_text(text), std::invalid_argument) << text;
-  }
 }
 
 TEST(HidesNaN, IsTrueOfZerosInPlaceOfNaNAndNothingElse) {

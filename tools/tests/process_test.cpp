@@ -47,6 +47,12 @@ bool comes_true(Condition condition, double seconds = 10) {
   return true;
 }
 
+/// The exit code of a program that ends soon.
+int exit_code(Process& process, double seconds = 10) {
+  EXPECT_TRUE(comes_true([&] { return process.ended(); }, seconds));
+  return process.exit_code();
+}
+
 /// Whether the process is gone; one that is dead and only not buried yet counts as gone.
 bool gone(pid_t process) {
   if (kill(process, 0) != 0) return errno == ESRCH;
@@ -63,7 +69,11 @@ class Processes : public ::testing::Test {
  protected:
   Processes() : output(scratch.path() / "output") {}
 
-  std::vector<std::string> sh(const std::string& script) const { return {"sh", "-c", script}; }
+  static std::vector<std::string> sh(const std::string& script) { return {"sh", "-c", script}; }
+
+  Process launch(const std::vector<std::string>& arguments, const std::optional<ProcessLimits>& limits = {}) const {
+    return Process(arguments, scratch.path(), output, limits);
+  }
 
   /// The number that a script wrote to a file, as soon as it is there.
   pid_t number_in(const std::string& file) const {
@@ -80,24 +90,21 @@ class Processes : public ::testing::Test {
 };
 
 TEST_F(Processes, WriteBothStreamsIntoTheFileAndReadNothing) {
-  Process process(sh("pwd; echo error >&2; cat; exit 3"), scratch.path(), output);
-  EXPECT_TRUE(comes_true([&] { return process.ended(); }));
-  EXPECT_EQ(process.exit_code(), 3);
+  Process process = launch(sh("pwd; echo error >&2; cat; exit 3"));
+  EXPECT_EQ(exit_code(process), 3);
   EXPECT_FALSE(process.overran());
   EXPECT_EQ(read_file(output), scratch.path().string() + "\nerror\n");
 }
 
 TEST_F(Processes, SayHowTheyEnded) {
-  Process killed(sh("kill -SEGV $$"), scratch.path(), output);
-  EXPECT_TRUE(comes_true([&] { return killed.ended(); }));
-  EXPECT_EQ(killed.exit_code(), 128 + SIGSEGV);
-  Process missing({"no-such-program"}, scratch.path(), output);
-  EXPECT_TRUE(comes_true([&] { return missing.ended(); }));
-  EXPECT_EQ(missing.exit_code(), 127);
+  Process killed = launch(sh("kill -SEGV $$"));
+  EXPECT_EQ(exit_code(killed), 128 + SIGSEGV);
+  Process missing = launch({"no-such-program"});
+  EXPECT_EQ(exit_code(missing), 127);
 }
 
 TEST_F(Processes, WakeWhoeverPollsWhenTheyEnd) {
-  Process process(sh("sleep 0.3"), scratch.path(), output);
+  Process process = launch(sh("sleep 0.3"));
   pollfd waiting{process.wake_fd(), POLLIN, 0};
   EXPECT_EQ(poll(&waiting, 1, 50), 0);
   EXPECT_EQ(poll(&waiting, 1, 10000), 1);
@@ -108,10 +115,9 @@ TEST_F(Processes, AreStoppedWhenTheirTimeIsOver) {
   ProcessLimits limits;
   limits.wall = std::chrono::seconds(1);
   const auto start = steady_clock::now();
-  Process process({"sleep", "60"}, scratch.path(), output, limits, SIGKILL);
-  EXPECT_TRUE(comes_true([&] { return process.ended(); }));
+  Process process = launch({"sleep", "60"}, limits);
+  EXPECT_EQ(exit_code(process), 128 + SIGTERM);
   EXPECT_TRUE(process.overran());
-  EXPECT_EQ(process.exit_code(), 128 + SIGKILL);
   EXPECT_GE(seconds_since(start), 1);
   EXPECT_LT(seconds_since(start), 5);
 }
@@ -119,44 +125,40 @@ TEST_F(Processes, AreStoppedWhenTheirTimeIsOver) {
 TEST_F(Processes, MayComputeOnlySoLong) {
   ProcessLimits limits;
   limits.processor = std::chrono::seconds(1);
-  Process process(sh("while :; do :; done"), scratch.path(), output, limits, SIGKILL);
-  EXPECT_TRUE(comes_true([&] { return process.ended(); }, 60));
-  EXPECT_EQ(process.exit_code(), 128 + SIGXCPU);
+  Process process = launch(sh("while :; do :; done"), limits);
+  EXPECT_EQ(exit_code(process, 60), 128 + SIGXCPU);
   EXPECT_FALSE(process.overran());
 }
 
 TEST_F(Processes, MayUseOnlySoMuchMemory) {
   ProcessLimits limits;
   limits.memory_bytes = 64 << 20;
-  Process process({"dd", "if=/dev/zero", "of=/dev/null", "bs=128M", "count=1"}, scratch.path(), output, limits);
-  EXPECT_TRUE(comes_true([&] { return process.ended(); }));
-  EXPECT_EQ(process.exit_code(), 1);
+  Process process = launch({"dd", "if=/dev/zero", "of=/dev/null", "bs=128M", "count=1"}, limits);
+  EXPECT_EQ(exit_code(process), 1);
   EXPECT_THAT(read_file(output), HasSubstr("memory exhausted"));
 }
 
 TEST_F(Processes, MayWriteOnlySoMuch) {
   ProcessLimits limits;
   limits.written_bytes = 1 << 20;
-  Process process({"yes"}, scratch.path(), output, limits);
-  EXPECT_TRUE(comes_true([&] { return process.ended(); }));
-  EXPECT_EQ(process.exit_code(), 128 + SIGXFSZ);
+  Process process = launch({"yes"}, limits);
+  EXPECT_EQ(exit_code(process), 128 + SIGXFSZ);
   EXPECT_EQ(std::filesystem::file_size(output), 1 << 20);
 }
 
 TEST_F(Processes, LeaveNothingBehindThatTheyStarted) {
   for (const bool stopped : {true, false}) {
     std::filesystem::remove(scratch.path() / "started");
-    Process process(sh(std::string("sleep 60 & echo $! >started") + (stopped ? "; wait" : "")), scratch.path(), output);
+    Process process = launch(sh(std::string("sleep 60 & echo $! >started") + (stopped ? "; wait" : "")));
     const pid_t started = number_in("started");
     if (stopped) process.stop();
-    EXPECT_TRUE(comes_true([&] { return process.ended(); }));
-    EXPECT_EQ(process.exit_code(), stopped ? 128 + SIGTERM : 0);
+    EXPECT_EQ(exit_code(process), stopped ? 128 + SIGTERM : 0);
     EXPECT_TRUE(comes_true([&] { return gone(started); })) << (stopped ? "stopped" : "ended by itself");
   }
 }
 
 TEST_F(Processes, AreStoppedEvenWhenTheyDoNotWantTo) {
-  Process process(sh("trap '' TERM; echo $$ >itself; while :; do sleep 0.1; done"), scratch.path(), output);
+  Process process = launch(sh("trap '' TERM; echo $$ >itself; while :; do sleep 0.1; done"));
   const pid_t itself = number_in("itself");
   const auto start = steady_clock::now();
   process.stop();
@@ -175,38 +177,34 @@ TEST_F(Processes, GetTimeToTidyUpWhenTheyAreStopped) {
 }
 
 TEST_F(Processes, AreContinuedWhenTheyWereSuspended) {
-  Process process(sh("kill -STOP $$; exit 3"), scratch.path(), output);
-  EXPECT_TRUE(comes_true([&] { return process.ended(); }));
-  EXPECT_EQ(process.exit_code(), 3);
+  Process process = launch(sh("kill -STOP $$; exit 3"));
+  EXPECT_EQ(exit_code(process), 3);
 }
 
 TEST_F(Processes, EndWithWhoeverHoldsThem) {
   pid_t itself = 0;
   {
-    Process process(sh("echo $$ >itself; sleep 60"), scratch.path(), output);
+    Process process = launch(sh("echo $$ >itself; sleep 60"));
     itself = number_in("itself");
   }
   EXPECT_TRUE(gone(itself));
 }
 
 TEST_F(Processes, DieWhenTheToolIsKilled) {
-  for (const int end_signal : {SIGTERM, SIGKILL}) {
-    std::filesystem::remove(scratch.path() / "itself");
-    const pid_t tool = start_child([&] {
-      std::signal(SIGTERM, SIG_IGN);  // as where it is started so
-      const Process process(sh("echo $$ >itself; exec sleep 60"), scratch.path(), output, ProcessLimits{}, end_signal);
-      pause();
-      return true;
-    });
-    const pid_t itself = number_in("itself");
-    kill(tool, SIGKILL);
-    waitpid(tool, nullptr, 0);
-    EXPECT_TRUE(comes_true([&] { return gone(itself); })) << end_signal;
-  }
+  const pid_t tool = start_child([&] {
+    std::signal(SIGTERM, SIG_IGN);  // as where it is started so
+    const Process process = launch(sh("echo $$ >itself; exec sleep 60"));
+    pause();
+    return true;
+  });
+  const pid_t itself = number_in("itself");
+  kill(tool, SIGKILL);
+  waitpid(tool, nullptr, 0);
+  EXPECT_TRUE(comes_true([&] { return gone(itself); }));
 }
 
 TEST_F(Processes, AreNotReachedByTheTerminalsCtrlC) {
-  Process process(sh("echo $$ >itself; sleep 60"), scratch.path(), output);
+  Process process = launch(sh("echo $$ >itself; sleep 60"));
   EXPECT_EQ(getpgid(number_in("itself")), number_in("itself"));
   EXPECT_NE(getpgid(number_in("itself")), getpgrp());
 }
@@ -216,7 +214,7 @@ TEST_F(Processes, AreHandedNothingOfTheToolsButTheStreamsAndThePipeThatWakesIt) 
   run(sh(count), scratch.path(), output);
   const int usual = std::stoi(read_file(output));
   const Process other({"sleep", "60"}, scratch.path(), scratch.path() / "other");
-  Process process(sh(count), scratch.path(), output);
+  Process process = launch(sh(count));
   EXPECT_TRUE(comes_true([&] { return process.ended(); }));
   EXPECT_EQ(std::stoi(read_file(output)), usual + 1);
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
+#include <string>
 
 /// null is nothing.
 template <typename T>
@@ -23,23 +23,9 @@ namespace {
 constexpr char opening = '\x1e';
 constexpr char closing = '\x1f';
 
-const char* const kinds[] = {"claim", "shape", "value", "exception", "not_written", "ended"};
-
-Failure::Kind kind_of(const std::string& name) {
-  const auto found = std::find(std::begin(kinds), std::end(kinds), name);
-  if (found == std::end(kinds)) throw std::invalid_argument("unknown kind of failure: " + name);
-  return static_cast<Failure::Kind>(found - std::begin(kinds));
-}
-
-/// JSON has no NaN and no infinity.
 json number_to_json(double x) {
   if (std::isfinite(x)) return x;
   return std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
-}
-
-double number_from_json(const json& value) {
-  if (value.is_number()) return value.get<double>();
-  return std::stod(value.get<std::string>());
 }
 
 template <class T>
@@ -69,9 +55,9 @@ void merge(Failure& into, const Failure& part) {
 
 // ---------------------------------------------------------------------------------------------------- as JSON
 
-static void to_json(json& out, const Fingerprint& print) { out = print.text(); }
-
-static void from_json(const json& in, Fingerprint& print) { print = Fingerprint::from_text(in); }
+double number_from_json(const json& value) {
+  return value.is_number() ? value.get<double>() : std::stod(value.get<std::string>());
+}
 
 static void to_json(json& out, const WorstElement& worst) {
   out = {worst.place, number_to_json(worst.got), number_to_json(worst.expected), worst.wrong, worst.total};
@@ -89,40 +75,26 @@ static void from_json(const json& in, Excerpt::Cell& cell) {
   cell = {number_from_json(in.at(0)), number_from_json(in.at(1)), in.at(2)};
 }
 
+NLOHMANN_JSON_SERIALIZE_ENUM(Failure::Kind, {{Failure::Kind::claim, "claim"},
+                                             {Failure::Kind::shape, "shape"},
+                                             {Failure::Kind::value, "value"},
+                                             {Failure::Kind::exception, "exception"},
+                                             {Failure::Kind::not_written, "not_written"},
+                                             {Failure::Kind::ended, "ended"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShapeFact, got, expected, axes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Excerpt, row, column, cells, whole)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Fingerprint, sizes, means)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Comparison, number, expected, got, tolerance)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Statement, label, text)
 
-/// Calls visit(name, field) for each field but the kind.
-template <typename AnyFailure, typename Visit>
-static void visit_fields(AnyFailure& failure, const Visit& visit) {
-  visit("expression", failure.expression);
-  visit("shape", failure.shape);
-  visit("worst", failure.worst);
-  visit("excerpt", failure.excerpt);
-  visit("given", failure.given);
-  visit("likeness", failure.likeness);
-  visit("statements", failure.statements);
-  visit("likely", failure.likely);
-  visit("notes", failure.notes);
-  visit("comparison", failure.comparison);
-  visit("task", failure.task);
-  visit("frames", failure.frames);
-}
+/// The macro makes inline functions: those of a type of this file, since other files call those of Failure.
+struct FailureAsJson : Failure {};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(FailureAsJson, kind, expression, shape, worst, excerpt, given, likeness,
+                                                statements, likely, notes, comparison, task, frames)
 
-void to_json(json& out, const Failure& failure) {
-  out = {{"kind", kinds[static_cast<int>(failure.kind)]}};
-  visit_fields(failure, [&](const char* name, const auto& field) { out[name] = field; });
-}
+void to_json(json& out, const Failure& failure) { out = FailureAsJson{failure}; }
 
-void from_json(const json& in, Failure& failure) {
-  failure = {};
-  failure.kind = kind_of(in.at("kind"));
-  visit_fields(failure, [&](const char* name, auto& field) {
-    if (const auto found = in.find(name); found != in.end()) found->get_to(field);
-  });
-}
+void from_json(const json& in, Failure& failure) { failure = in.get<FailureAsJson>(); }
 
 std::string encode(const Failure& part) {
   return opening + json(part).dump(-1, ' ', true, json::error_handler_t::replace) + closing;

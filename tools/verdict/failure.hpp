@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "verdict/fingerprint.hpp"
@@ -72,8 +73,8 @@ struct Failure {
   std::optional<ShapeFact> shape;
   std::optional<WorstElement> worst;
   std::optional<Excerpt> excerpt;
-  std::vector<Statement> given;  ///< small inputs, row by row: the name stands beside the first row
-  std::string likeness;          ///< what the numbers look like (likeness.hpp)
+  std::vector<std::pair<std::string, Excerpt>> given;  ///< small inputs by name: each cell's `got`
+  std::string likeness;                                ///< what the numbers look like (likeness.hpp)
   std::vector<Statement> statements;
   std::vector<std::string> likely;  ///< ids of catalogued mistakes
   std::vector<std::string> notes;
@@ -87,6 +88,9 @@ void merge(Failure& into, const Failure& part);
 
 void to_json(nlohmann::json& json, const Failure& failure);
 void from_json(const nlohmann::json& json, Failure& failure);
+
+/// A number, or "nan", "inf" and "-inf", which JSON has no numbers for.
+double number_from_json(const nlohmann::json& value);
 
 // ------------------------------------------------------------------------------------------- inside a message
 

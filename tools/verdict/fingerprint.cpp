@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <sstream>
-#include <stdexcept>
+#include <utility>
 
 namespace attn::judge {
 
@@ -39,33 +37,8 @@ Fingerprint Fingerprint::of(std::vector<std::size_t> sizes, const double* number
   return print;
 }
 
-std::string Fingerprint::text() const {
-  std::string text;
-  for (const auto size : sizes) text += (text.empty() ? "" : "x") + std::to_string(size);
-  for (const double mean : means) {
-    char number[32];
-    std::snprintf(number, sizeof number, " %.9f", mean);
-    text += number;
-  }
-  return text;
-}
-
-Fingerprint Fingerprint::from_text(const std::string& text) {
-  Fingerprint print;
-  std::istringstream in(text);
-  std::size_t size = 0;
-  while (in >> size) {
-    print.sizes.push_back(size);
-    if (in.peek() != 'x') break;
-    in.get();
-  }
-  in >> print.means[0] >> print.means[1];
-  if (in.fail()) throw std::invalid_argument("\"" + text + "\" is not a fingerprint such as \"4x3 0.12 -0.34\"");
-  return print;
-}
-
 bool Fingerprint::equals(const Fingerprint& other, double tolerance) const {
-  // Rounding errors of many numbers cancel, so that a tenth of what each may have is plenty; text() keeps 1e-9.
+  // Rounding errors of many numbers cancel, so that a tenth of what each may have is plenty; recorded.json keeps 1e-9.
   const double most = std::max(2e-9, tolerance / 10);
   return sizes == other.sizes && std::abs(means[0] - other.means[0]) <= most &&
          std::abs(means[1] - other.means[1]) <= most;

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstddef>
-#include <string>
 #include <vector>
 
 namespace attn::judge {
@@ -16,11 +15,6 @@ struct Fingerprint {
 
   /// @param numbers as many as the sizes say
   static Fingerprint of(std::vector<std::size_t> sizes, const double* numbers);
-
-  /// "4x3x2 0.012345678 -0.987654321", and back.
-  /// @throws std::invalid_argument when it is not such a text.
-  std::string text() const;
-  static Fingerprint from_text(const std::string& text);
 
   /// @param tolerance by how much the numbers may differ, relative to the expected ones, absolute below one
   bool equals(const Fingerprint& other, double tolerance) const;

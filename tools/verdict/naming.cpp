@@ -86,24 +86,18 @@ class Evidence {
   /// speaks against it; what passes elsewhere does not, because the same may be wrong in another function. What fails
   /// in another way may come from a second mistake; but if all that agrees may do so by chance, the mistake has to
   /// explain everything, or nearly.
-  bool supports(const std::string& id, const std::string& task) const {
-    const Balance whole = at(whole_, id);
-    const Balance about = at(tasks_, {task, id});
+  bool supports(const std::string& id, const std::string& task) {
+    const Balance& whole = whole_[id];
+    const Balance& about = tasks_[{task, id}];
     if (about.passes > about.agrees) return false;
     constexpr int nearly_all = 8;
     if (about.convincing == 0) return nearly_all * (whole.differs + whole.unexplained) <= whole.agrees;
     return about.agrees > about.differs;
   }
 
-  int score(const std::string& id) const { return at(whole_, id).score(); }
+  int score(const std::string& id) { return whole_[id].score(); }
 
  private:
-  template <typename Key>
-  static Balance at(const std::map<Key, Balance>& balances, const Key& key) {
-    const auto found = balances.find(key);
-    return found == balances.end() ? Balance{} : found->second;
-  }
-
   void weigh(const Clue& clue, const Recordings& recordings) {
     for (const auto& id : recordings.mistakes()) {
       const bool fails_there = clue.place->got.count(id) != 0;
@@ -137,7 +131,7 @@ class Evidence {
   std::map<std::pair<std::string, std::string>, Balance> tasks_;  ///< by task and id
 };
 
-std::vector<std::string> most_likely(const Clue& clue, const Evidence& evidence) {
+std::vector<std::string> most_likely(const Clue& clue, Evidence& evidence) {
   std::vector<std::string> best;
   int best_score = 0;
   for (const auto& id : clue.same) {
@@ -219,8 +213,8 @@ Fingerprint take_fingerprint(std::string_view& text, const Sizes& usual) {
 Recordings Recordings::read(const std::filesystem::path& file) {
   Recordings recordings;
   if (!std::filesystem::exists(file)) return recordings;
+  const json all = lesson::read_json(file);
   try {
-    const json all = lesson::read_json(file);
     const auto ids = all.at("mistakes").get<std::vector<std::string>>();
     recordings.mistakes_.insert(ids.begin(), ids.end());
     for (const auto& [check, comparisons] : all.at("checks").items()) {
@@ -236,9 +230,7 @@ Recordings Recordings::read(const std::filesystem::path& file) {
         }
       }
     }
-  } catch (const std::logic_error& error) {
-    throw std::runtime_error(file.string() + ": " + error.what());
-  } catch (const json::exception& error) {
+  } catch (const std::exception& error) {
     throw std::runtime_error(file.string() + ": " + error.what());
   }
   return recordings;
@@ -320,7 +312,7 @@ std::string Recordings::text() const {
 
 void name_mistakes(std::vector<CheckResult>& checks, const Recordings& recordings) {
   const auto clues = clues_in(checks, recordings);
-  const Evidence evidence(checks, clues, recordings);
+  Evidence evidence(checks, clues, recordings);
   for (const auto& clue : clues) {
     Failure found;
     found.likely = most_likely(clue, evidence);

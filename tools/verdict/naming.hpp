@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "verdict/check_result.hpp"
 #include "verdict/report.hpp"
 
 /// Which catalogued mistake gives the values that a learner's code gives.

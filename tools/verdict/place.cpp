@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <map>
 #include <optional>
 
 #include "lesson/text.hpp"
@@ -49,10 +48,6 @@ std::string title_of(const std::string& task, const lesson::Lesson& lesson) {
     if (one.id == task) return one.title;
   }
   return {};
-}
-
-std::string code_in(const std::filesystem::path& file) {
-  return std::filesystem::is_regular_file(file) ? lesson::read_file(file) : "";
 }
 
 }  // namespace
@@ -117,15 +112,11 @@ int line_of_task(const std::string& title, const std::vector<Definition>& defini
 }
 
 void find_places(std::vector<CheckResult>& checks, const lesson::Lesson& lesson) {
-  std::map<std::string, std::vector<Definition>> definitions;  // by file
   for (auto& check : checks) {
     const bool unknown = check.place.line == 0 && !check.passed() && check.state != CheckResult::State::not_written;
-    if (!unknown) continue;
-    auto found = definitions.find(check.place.file);
-    if (found == definitions.end()) {
-      found = definitions.emplace(check.place.file, definitions_in(code_in(lesson.root / check.place.file))).first;
-    }
-    check.place.line = line_of_task(title_of(check.task, lesson), found->second);
+    const auto file = lesson.root / check.place.file;
+    if (!unknown || !std::filesystem::is_regular_file(file)) continue;
+    check.place.line = line_of_task(title_of(check.task, lesson), definitions_in(lesson::read_file(file)));
   }
 }
 

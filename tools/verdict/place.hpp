@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "lesson/lesson.hpp"
-#include "verdict/check_result.hpp"
+#include "verdict/report.hpp"
 
 namespace attn::judge {
 

@@ -1,15 +1,19 @@
 #include "verdict/report.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <regex>
 
+#include "lesson/text.hpp"
 #include "verdict/naming.hpp"
 #include "verdict/place.hpp"
 #include "verdict/unfinished.hpp"
+
+namespace attn {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Place, file, line)
+}
 
 namespace attn::judge {
 
@@ -19,23 +23,16 @@ using lesson::Lesson;
 using nlohmann::json;
 using State = CheckResult::State;
 
-const char* const states[] = {"passed", "failed", "not_written", "ended", "stopped", "not_run"};
-
 /// Whether a text mentions one of the functions or classes in a task's title: calls it, or has a suite of its name.
 bool mentions(const std::string& text, const std::string& title) {
-  std::string word;
-  for (const char c : title + " ") {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
-      word += c;
-      continue;
-    }
-    const bool a_name = word.find('_') != std::string::npos || title.find("`" + word + "`") != std::string::npos ||
-                        title == word || word == "forward";
-    const bool called = text.find(word + "(") != std::string::npos;
-    if (a_name && (called || text.find(lesson::camel_case(word)) != std::string::npos)) return true;
-    word.clear();
-  }
-  return false;
+  static const std::regex word("\\w+");
+  const auto contains = [&](const std::string& part) { return text.find(part) != std::string::npos; };
+  return std::any_of(std::sregex_iterator(title.begin(), title.end(), word), {}, [&](const std::smatch& found) {
+    const std::string name = found.str();
+    const bool of_code = name.find('_') != std::string::npos || title.find("`" + name + "`") != std::string::npos ||
+                         title == name || name == "forward";
+    return of_code && (contains(name + "(") || contains(lesson::camel_case(name)));
+  });
 }
 
 /// The task that a check is about: the one that it ran into, or that its section names, or the only one in its file, or
@@ -65,9 +62,9 @@ std::vector<OpenTask> open_tasks(const Lesson& lesson) {
   std::vector<OpenTask> open;
   const std::string call = "todo(\"";
   for (const auto& file : lesson.stub_files()) {
-    std::istringstream in(lesson::read_file(lesson.root / file));
-    std::string row;
-    for (int number = 1; std::getline(in, row); ++number) {
+    int number = 0;
+    for (const auto& row : lines_of(lesson::read_file(lesson.root / file))) {
+      ++number;
       const auto begin = row.find_first_not_of(' ');
       const auto at = row.find(call);
       if (at == std::string::npos || row.compare(begin, 2, "//") == 0) continue;
@@ -88,11 +85,9 @@ void locate_todo(CheckResult& check, const std::vector<OpenTask>& open) {
 
 /// Where the learner writes is another folder in an interview; the adapter of a blank class knows the usual one.
 void use_work_folder(Failure& failure, const Lesson& lesson) {
-  const std::string usual = "lessons/" + lesson.name + "/";
-  for (auto& statement : failure.statements) {
-    const auto at = failure.kind == Failure::Kind::not_written ? statement.text.find(usual) : std::string::npos;
-    if (at != std::string::npos) statement.text.replace(at, usual.size(), lesson.work_folder + "/" + lesson.name + "/");
-  }
+  if (failure.kind != Failure::Kind::not_written) return;
+  const std::string below = "/" + lesson.name + "/";
+  for (auto& [label, text] : failure.statements) text = replaced(text, "lessons" + below, lesson.work_folder + below);
 }
 
 /// The declarations that a file's #include "attn/..." lines bring, one level deep.
@@ -168,14 +163,7 @@ std::vector<std::string> Report::named() const {
   return ids;
 }
 
-std::string text_of(State state) { return states[static_cast<int>(state)]; }
-
-Report make_report(std::vector<CheckResult> checks, const Lesson& lesson) {
-  const bool all_passed = std::all_of(checks.begin(), checks.end(), [](const auto& check) { return check.passed(); });
-  return make_report(std::move(checks), lesson, all_passed ? Recordings{} : Recordings::read(lesson.recordings_file()));
-}
-
-Report make_report(std::vector<CheckResult> checks, const Lesson& lesson, const Recordings& recordings) {
+Report make_report(std::vector<CheckResult> checks, const Lesson& lesson, const Recordings* recordings) {
   Report report;
   report.lesson = lesson.name;
   bool all_passed = true;
@@ -190,8 +178,10 @@ Report make_report(std::vector<CheckResult> checks, const Lesson& lesson, const 
     all_passed = all_passed && check.passed();
     met_task = met_task || check.state == State::not_written;
   }
-  if (!all_passed) name_mistakes(checks, recordings);
-  if (!all_passed) find_places(checks, lesson);
+  if (!all_passed) {
+    name_mistakes(checks, recordings == nullptr ? Recordings::read(lesson.recordings_file()) : *recordings);
+    find_places(checks, lesson);
+  }
   if (met_task) {
     const auto open = open_tasks(lesson);
     for (auto& check : checks) locate_todo(check, open);
@@ -202,48 +192,26 @@ Report make_report(std::vector<CheckResult> checks, const Lesson& lesson, const 
   return report;
 }
 
-void to_json(json& out, const Report& report) {
-  out = {{"lesson", report.lesson}, {"checks", json::array()}};
-  for (const auto& check : report.checks) {
-    json one = {{"suite", check.suite},
-                {"name", check.name},
-                {"state", text_of(check.state)},
-                {"task", check.task},
-                {"file", check.place.file}};
-    if (check.place.line != 0) one["line"] = check.place.line;
-    if (!check.failures.empty()) one["failures"] = check.failures;
-    if (!check.borrowed.empty()) one["borrowed"] = check.borrowed;
-    if (check.printed_bytes > 0) one.update({{"printed", check.printed}, {"printed_bytes", check.printed_bytes}});
-    out["checks"].push_back(std::move(one));
-  }
-  for (const auto& open : report.open_tasks) out["open_tasks"].push_back({open.task, open.place.file, open.place.line});
-  if (!report.remarks.empty()) out["remarks"] = report.remarks;
-  if (!report.problem.empty()) out["problem"] = report.problem;
-}
+// ---------------------------------------------------------------------------------------------------- as JSON
 
-void from_json(const json& in, Report& report) {
-  report = {};
-  report.lesson = in.value("lesson", "");
-  report.problem = in.value("problem", "");
-  report.remarks = in.value("remarks", report.remarks);
-  for (const auto& one : in.at("checks")) {
-    CheckResult check;
-    check.suite = one.at("suite");
-    check.name = one.at("name");
-    const auto state = std::find(std::begin(states), std::end(states), one.at("state").get<std::string>());
-    if (state == std::end(states)) throw std::invalid_argument("unknown state of a check: " + one.at("state").dump());
-    check.state = static_cast<State>(state - std::begin(states));
-    check.task = one.value("task", "");
-    check.place = {one.value("file", ""), one.value("line", 0)};
-    check.failures = one.value("failures", check.failures);
-    check.borrowed = one.value("borrowed", "");
-    check.printed = one.value("printed", "");
-    check.printed_bytes = one.value("printed_bytes", std::size_t{0});
-    report.checks.push_back(std::move(check));
-  }
-  for (const auto& open : in.value("open_tasks", json::array())) {
-    report.open_tasks.push_back({open.at(0), {open.at(1), open.at(2)}});
-  }
-}
+NLOHMANN_JSON_SERIALIZE_ENUM(State, {{State::failed, "failed"},  // and what is not known
+                                     {State::passed, "passed"},
+                                     {State::not_written, "not_written"},
+                                     {State::ended, "ended"},
+                                     {State::stopped, "stopped"},
+                                     {State::not_run, "not_run"}})
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckResult, suite, name, state, task, place, failures, borrowed,
+                                                printed, printed_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OpenTask, task, place)
+
+/// The macro makes inline functions: those of a type of this file, since other files call those of Report.
+struct ReportAsJson : Report {};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ReportAsJson, lesson, checks, open_tasks, remarks, problem)
+
+void to_json(json& out, const Report& report) { out = ReportAsJson{report}; }
+
+void from_json(const json& in, Report& report) { report = in.get<ReportAsJson>(); }
+
+std::string text_of(State state) { return json(state).get<std::string>(); }
 
 }  // namespace attn::judge

@@ -126,20 +126,16 @@ class Expression {
     return {};
   }
 
-  Value sum() {
-    Value left = product();
-    while (!failed_ && (next() == '+' || next() == '-')) {
-      const char sign = code_[at_++];
-      left = combined(left, product(), sign);
-    }
-    return left;
-  }
+  Value sum() { return chain("+-", &Expression::product); }
 
-  Value product() {
-    Value left = factor();
-    while (!failed_ && (next() == '*' || next() == '/' || next() == '%')) {
+  Value product() { return chain("*/%", &Expression::factor); }
+
+  /// Operands with one of these signs between them.
+  Value chain(const std::string& signs, Value (Expression::*operand)()) {
+    Value left = (this->*operand)();
+    while (!failed_ && signs.find(next()) != std::string::npos) {
       const char sign = code_[at_++];
-      left = combined(left, factor(), sign);
+      left = combined(left, (this->*operand)(), sign);
     }
     return left;
   }

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <set>
-#include <sstream>
 
 #include "lesson/text.hpp"
-#include "verdict/excerpt_text.hpp"
 #include "verdict/thrown.hpp"
 
 namespace attn::judge {
@@ -16,8 +15,8 @@ namespace {
 
 using State = CheckResult::State;
 
-/// The ids of a lesson's mistakes and their sentences, in the order of the catalogue, which begins with what is common.
-using Sentences = std::vector<std::pair<std::string, std::string>>;
+/// The lesson's, in the order of the catalogue, which begins with what is common.
+using Mistakes = std::vector<lesson::Mistake>;
 
 /// "  label   " before the text that it names.
 std::string margin(const std::string& label) {
@@ -32,15 +31,66 @@ Line fact(const std::string& label, const std::string& text, Role role = Role::p
   return labelled(margin(label), text, role);
 }
 
-/// Every line of `text` after a label, the first line beside it. A long text is cut.
+/// Rows after a label, the first beside it.
+Lines facts(const std::string& label, const std::vector<std::string>& rows) {
+  Lines lines;
+  for (const auto& row : rows) lines.push_back(fact(lines.empty() ? label : "", row));
+  return lines;
+}
+
+/// Every line of `text` after a label. A long text is cut.
 Lines block(const std::string& label, const std::string& text) {
   constexpr std::size_t most_bytes = 2000;
   std::size_t end = std::min(text.size(), most_bytes);
   while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // within UTF-8
-  Lines lines;
-  for (const auto& row : lines_of(end < text.size() ? text.substr(0, end) + " ..." : text)) {
-    if (!row.empty()) lines.push_back(fact(lines.empty() ? label : "", row));
+  auto rows = lines_of(end < text.size() ? text.substr(0, end) + " ..." : text);
+  rows.erase(std::remove(rows.begin(), rows.end(), ""), rows.end());
+  return facts(label, rows);
+}
+
+/// The cells as rows of text, each column as wide as its widest cell.
+std::vector<std::string> table(const Excerpt& excerpt, const std::function<std::string(const Excerpt::Cell&)>& text) {
+  std::vector<std::string> rows(excerpt.cells.size());
+  const std::size_t columns = rows.empty() ? 0 : excerpt.cells.front().size();
+  for (std::size_t column = 0; column < columns; ++column) {
+    std::size_t width = 0;
+    for (const auto& row : excerpt.cells) width = std::max(width, text(row[column]).size());
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      const std::string cell = text(excerpt.cells[row][column]);
+      rows[row] += (column == 0 ? "" : "  ") + std::string(width - cell.size(), ' ') + cell;
+    }
   }
+  return rows;
+}
+
+std::string cell_text(double number) {
+  constexpr int digits = 4;
+  return std::isnan(number) ? "NaN" : number_text(number == 0 ? 0 : number, digits);  // without the sign of -0
+}
+
+/// The numbers of a result and the expected ones, beside each other where that is narrow enough for any terminal, else
+/// one below the other. What differs has an asterisk.
+Lines excerpt_lines(const Excerpt& excerpt) {
+  constexpr std::size_t narrow = 46;  // fits beside a label in a terminal of 60 columns
+  if (excerpt.cells.empty() || excerpt.cells.front().empty()) return {};
+  auto got = table(excerpt, [](const auto& cell) { return cell_text(cell.got) + (cell.differs ? "*" : " "); });
+  const auto want = table(excerpt, [](const auto& cell) { return cell_text(cell.expected); });
+  const std::string between = "  want  ";
+
+  Lines lines;
+  if (!excerpt.whole) {
+    const auto range = [](const std::string& what, std::size_t first, std::size_t count) {
+      return what + " " + std::to_string(first) + " to " + std::to_string(first + count - 1);
+    };
+    lines.push_back(fact("part", range("rows", excerpt.row, got.size()) + ", " +
+                                     range("columns", excerpt.column, excerpt.cells.front().size())));
+  }
+  const bool beside = got[0].size() + between.size() + want[0].size() <= narrow;
+  for (std::size_t row = 0; beside && row < got.size(); ++row) {
+    got[row] += (row == 0 ? between : std::string(between.size(), ' ')) + want[row];
+  }
+  append(lines, facts("got", got));
+  if (!beside) append(lines, facts("want", want));
   return lines;
 }
 
@@ -94,18 +144,18 @@ Line worst_line(const WorstElement& worst) {
                            counted(worst.wrong == 1 ? "differs" : "differ"));
 }
 
-std::string likely_text(const std::vector<std::string>& ids, const Sentences& sentences) {
-  if (sentences.empty()) return joined(ids, "; or ");
+std::string likely_text(const std::vector<std::string>& ids, const Mistakes& mistakes) {
+  if (mistakes.empty()) return joined(ids, "; or ");
   std::vector<std::string> says;
-  for (const auto& [id, sentence] : sentences) {
-    if (std::find(ids.begin(), ids.end(), id) != ids.end()) says.push_back(sentence);
+  for (const auto& mistake : mistakes) {
+    if (std::find(ids.begin(), ids.end(), mistake.id) != ids.end()) says.push_back(mistake.says);
   }
   return joined(says, "; or ");
 }
 
 /// The sentence that helps most is the loudest: the name of the mistake, or the notes where none is named.
-Role note_role(const Failure& failure, const Wording& wording) {
-  return wording.names && !failure.likely.empty() ? Role::plain : Role::important;
+Role note_role(const Failure& failure, bool names) {
+  return names && !failure.likely.empty() ? Role::plain : Role::important;
 }
 
 Lines thrown_lines(const Failure& failure, Role note) {
@@ -122,18 +172,21 @@ Lines thrown_lines(const Failure& failure, Role note) {
   return lines;
 }
 
-/// The lines between the headline and the place. @param borrowed the check that named the mistake, if not this one
-Lines failure_lines(const Failure& failure, const Sentences& sentences, const Wording& wording,
+/// The lines between the headline and the place.
+/// @param names    whether mistakes are named
+/// @param borrowed the check that named the mistake, if not this one
+Lines failure_lines(const Failure& failure, const Mistakes& mistakes = {}, bool names = true,
                     const std::string& borrowed = "") {
   Lines lines;
-  const Role note = note_role(failure, wording);
+  const Role note = note_role(failure, names);
   if (!failure.expression.empty()) lines.push_back(fact("of", failure.expression));
   if (failure.shape) append(lines, shape_lines(*failure.shape));
   if (failure.worst) lines.push_back(worst_line(*failure.worst));
-  if (failure.excerpt) {
-    for (const auto& [label, row] : excerpt_lines(*failure.excerpt)) lines.push_back(fact(label, row));
+  if (failure.excerpt) append(lines, excerpt_lines(*failure.excerpt));
+  for (const auto& [name, input] : failure.given) {
+    const auto rows = table(input, [](const auto& cell) { return cell_text(cell.got); });
+    for (std::size_t row = 0; row < rows.size(); ++row) lines.emplace_back(margin(row == 0 ? name : "") + rows[row]);
   }
-  for (const auto& [label, row] : failure.given) lines.emplace_back(margin(label) + row);
   if (failure.kind == Failure::Kind::exception) {
     append(lines, thrown_lines(failure, note));
   } else {
@@ -141,22 +194,22 @@ Lines failure_lines(const Failure& failure, const Sentences& sentences, const Wo
   }
   const bool nearly = failure.worst && std::abs(failure.worst->got - failure.worst->expected) < 1e-5;
   if (nearly) lines.push_back(fact("note", "nearly right: is there a float, or a small number added?", note));
-  if (wording.names && !failure.likely.empty()) {
+  if (names && !failure.likely.empty()) {
     const std::string source = borrowed.empty() ? "" : " (shown by " + borrowed + ")";
-    lines.push_back(fact("likely", likely_text(failure.likely, sentences) + source, Role::important));
+    lines.push_back(fact("likely", likely_text(failure.likely, mistakes) + source, Role::important));
   }
   for (const auto& sentence : failure.notes) lines.push_back(fact("note", sentence, note));
-  if (wording.names && failure.likely.empty() && !failure.likeness.empty()) {
+  if (names && failure.likely.empty() && !failure.likeness.empty()) {
     lines.push_back(fact("note", failure.likeness, note));
   }
   return lines;
 }
 
-Lines reasons(const CheckResult& result, const Sentences& sentences, const Wording& wording) {
+Lines reasons(const CheckResult& result, const Mistakes& mistakes = {}, bool names = true) {
   if (result.state == State::not_run) return {fact("ended", "not run: checks before it took too long")};
   const Failure* shown = result.shown();
   if (shown == nullptr) return {};
-  Lines lines = failure_lines(*shown, sentences, wording, result.borrowed);
+  Lines lines = failure_lines(*shown, mistakes, names, result.borrowed);
   if (result.state == State::not_written && !lines.empty()) lines.front().place = result.place;
   return lines;
 }
@@ -168,36 +221,28 @@ std::string first_reason(const CheckResult& result) {
     shown->expression.clear();
     if (shown->worst) shown->shape.reset();
   }
-  const Lines lines = reasons(plain, {}, {});
+  const Lines lines = reasons(plain);
   const std::string row = lines.empty() ? "" : lines.front().text();
   return row.substr(std::min(row.size(), row.find_first_not_of(' ')));
 }
 
 Lines printed_lines(const CheckResult& result) {
   constexpr std::size_t most_lines = 12;
-  std::istringstream in(result.printed);
-  Lines shown;
+  auto rows = lines_of(result.printed);
+  rows.resize(std::min(rows.size(), most_lines));
   std::size_t bytes = 0;
-  for (std::string row; shown.size() < most_lines && std::getline(in, row);) {
-    bytes += row.size() + 1;
-    shown.push_back(fact(shown.empty() ? "printed" : "", row));
-  }
+  for (const auto& row : rows) bytes += row.size() + 1;
+  Lines shown = facts("printed", rows);
   if (bytes < result.printed_bytes) {
     shown.push_back(fact("", "... " + std::to_string(result.printed_bytes) + " bytes in all"));
   }
   return shown;
 }
 
-Sentences sentences_of(const lesson::Lesson& lesson) {
-  Sentences sentences;
-  for (const auto& mistake : lesson.mistakes()) sentences.emplace_back(mistake.id, mistake.says);
-  return sentences;
-}
-
 /// The mistakes that only other checks named, each with its task.
 Lines also_likely(const Report& report, const CheckResult& first, const lesson::Lesson& lesson) {
   if (report.named().empty()) return {};
-  const Sentences sentences = sentences_of(lesson);
+  const Mistakes mistakes = lesson.mistakes();
   Lines lines;
   std::set<std::string> known;
   for (const auto& failure : first.failures) known.insert(failure.likely.begin(), failure.likely.end());
@@ -207,8 +252,7 @@ Lines also_likely(const Report& report, const CheckResult& first, const lesson::
     const bool new_to_us = std::none_of(shown->likely.begin(), shown->likely.end(),
                                         [&](const std::string& id) { return known.count(id) != 0; });
     if (!shown->likely.empty() && new_to_us) {
-      lines.push_back(fact(result.task,
-                           likely_text(shown->likely, sentences) + " (shown by " + result.full_name() + ")",
+      lines.push_back(fact(result.task, likely_text(shown->likely, mistakes) + " (shown by " + result.full_name() + ")",
                            Role::important));
     }
     known.insert(shown->likely.begin(), shown->likely.end());
@@ -257,23 +301,23 @@ std::pair<std::string, std::string> distinct_texts(double a, double b) {
   return {number_text(a, digits), number_text(b, digits)};
 }
 
-Lines lines_about(const CheckResult& result, const lesson::Lesson& lesson, const Wording& wording) {
+Lines lines_about(const CheckResult& result, const lesson::Lesson& lesson) {
   const std::string head = lesson.title() + " · " + result.full_name();
   if (result.passed()) return {Line("✓ " + head, Role::passed)};
   Lines lines = {Line("✗ " + head, Role::failed)};
   const Failure* shown = result.shown();
   const bool has_names = shown != nullptr && !shown->likely.empty();
-  append(lines, reasons(result, has_names ? sentences_of(lesson) : Sentences{}, wording));
+  append(lines, reasons(result, has_names ? lesson.mistakes() : Mistakes{}, !lesson.in_interview()));
   append(lines, printed_lines(result));
   if (result.state != State::not_written) {
     lines.push_back(fact("where", result.place.text()));
     lines.back().place = result.place;
   }
-  if (wording.hints) lines.push_back(fact("hint", "./learn hint " + result.task, Role::hint));
+  if (!lesson.in_interview()) lines.push_back(fact("hint", "./learn hint " + result.task, Role::hint));
   return lines;
 }
 
-Lines lines_about(const Report& report, const lesson::Lesson& lesson, const Wording& wording) {
+Lines lines_about(const Report& report, const lesson::Lesson& lesson) {
   const auto counts = [&] {
     return std::to_string(report.passed()) + " of " + std::to_string(report.checks.size()) + " checks passed";
   };
@@ -284,8 +328,8 @@ Lines lines_about(const Report& report, const lesson::Lesson& lesson, const Word
     return passed;
   }
 
-  Lines lines = lines_about(*first, lesson, wording);
-  if (wording.names) append(lines, also_likely(report, *first, lesson));
+  Lines lines = lines_about(*first, lesson);
+  if (!lesson.in_interview()) append(lines, also_likely(report, *first, lesson));
   append(lines, also_failing(report, *first));
   const auto not_run = std::count_if(report.checks.begin(), report.checks.end(),
                                      [](const auto& result) { return result.state == State::not_run; });
@@ -302,13 +346,13 @@ Lines lines_about(const Report& report, const lesson::Lesson& lesson, const Word
   return lines;
 }
 
-std::string describe(const CheckResult& result, const lesson::Lesson& lesson, const Wording& wording) {
-  return text_of(lines_about(result, lesson, wording));
+std::string describe(const CheckResult& result, const lesson::Lesson& lesson) {
+  return text_of(lines_about(result, lesson));
 }
 
 std::string describe(const Failure& failure) {
   std::string text;
-  for (const auto& line : failure_lines(failure, {}, {})) text += "\n" + line.text();
+  for (const auto& line : failure_lines(failure)) text += "\n" + line.text();
   return text;
 }
 

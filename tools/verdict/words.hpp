@@ -9,25 +9,20 @@
 /// A report in words: as lines, which the tool shows by their roles and CTest prints as text.
 namespace attn::judge {
 
-/// What is left out.
-struct Wording {
-  bool names = true;  ///< of mistakes: an interview gives none before it is over
-  bool hints = true;  ///< the command that shows them
-};
-
-/// One check as a whole.
-Lines lines_about(const CheckResult& result, const lesson::Lesson& lesson, const Wording& wording = {});
+/// One check as a whole. In an interview without the names of mistakes and the command that shows hints: it gives none
+/// before it is over.
+Lines lines_about(const CheckResult& result, const lesson::Lesson& lesson);
 
 /// All checks: the first that fails as a whole, the others in a line each.
-Lines lines_about(const Report& report, const lesson::Lesson& lesson, const Wording& wording = {});
+Lines lines_about(const Report& report, const lesson::Lesson& lesson);
 
 /// One check as text.
-std::string describe(const CheckResult& result, const lesson::Lesson& lesson, const Wording& wording = {});
+std::string describe(const CheckResult& result, const lesson::Lesson& lesson);
 
 /// The first thing that a failing check has to say, in a line: "threw: out of ideas".
 std::string short_reason(const CheckResult& result);
 
-/// A failed assertion alone, with ids in place of sentences: for a debugger's terminal.
+/// A failed assertion alone, with ids instead of sentences: for a debugger's terminal.
 std::string describe(const Failure& failure);
 
 /// "0.25", and two numbers with as many digits as it takes to tell them apart.

@@ -138,8 +138,7 @@ void Judgement::finish(const judge::Process& checks) {
     verdict_.lines.front().spans.front().role = Role::failed;
     return;
   }
-  const bool in_interview = lesson_.in_interview();
-  verdict_.lines = judge::lines_about(report, lesson_, {!in_interview, !in_interview});
+  verdict_.lines = judge::lines_about(report, lesson_);
   verdict_.report = report;
   if (checks.exit_code() != 0 || verdict_.passed() != verdict_.total()) return;
   if (verdict_.total() == lesson_.count_checks()) {
