@@ -9,10 +9,9 @@
 #include <cstdlib>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "learn/coach/linking.hpp"
-#include "learn/coach/meaning.hpp"
 #include "learn/coach/sentences.hpp"
 #include "learn/machine/machine.hpp"
 #include "lesson/lesson.hpp"
@@ -193,12 +192,12 @@ std::set<std::string> sentences_used(const std::string& name) {
 
 /// @param others what this compiler never says of the snippets
 void expect_all_sentences_but(const std::vector<std::string>& others, const std::set<std::string>& used) {
-  for (const auto* row : all_advice()) {
+  for (const auto& row : all_advice()) {
     const bool never = std::any_of(others.begin(), others.end(), [&](const auto& beginning_of_sentence) {
-      return std::string(row->sentence).rfind(beginning_of_sentence, 0) == 0;
+      return begins_with(row.sentence, beginning_of_sentence);
     });
-    const bool old = new_armadillo && std::string(row->sentence).rfind("reshape, resize and set_size change", 0) == 0;
-    EXPECT_TRUE(never || old || used.count(row->sentence) > 0) << "no snippet for: " << row->meaning;
+    const bool old = new_armadillo && begins_with(row.sentence, "reshape, resize and set_size change");
+    EXPECT_TRUE(never || old || used.count(row.sentence) > 0) << "no snippet for: " << row.meaning;
   }
 }
 
@@ -357,32 +356,20 @@ TEST(ShortTypes, AreTheOnesThatTheCourseUses) {
 
 // ------------------------------------------------------------------------------------------------------------- linking
 
-TEST(AdviceOnLinking, NamesWhatIsDefinedTwice) {
-  const std::string helper = "attn::softmax_rows(arma::Mat<double> const&)";
-  const std::string advice = helper + " is defined twice, by you and by the course: give yours another name, or put it";
-  EXPECT_THAT(advice_on_linking("ld.lld: error: duplicate symbol: " + helper + "\n>>> defined at x.cpp"),
-              HasSubstr(advice));
-  EXPECT_THAT(advice_on_linking("/usr/bin/ld.gold: error: x.o: multiple definition of '" + helper + "'\n"),
-              HasSubstr(advice));
-  EXPECT_THAT(advice_on_linking("/usr/bin/ld: x.o: in function `f':\nx.cpp:(.text+0x0): multiple definition of `" +
-                                helper + "'; y.o:y.cpp:(.text+0x0): first defined here"),
-              HasSubstr(advice));
-}
-
-TEST(AdviceOnLinking, KnowsASecondMain) {
-  EXPECT_THAT(advice_on_linking("ld.lld: error: duplicate symbol: main\n"), HasSubstr("your file has a main()"));
-}
-
-TEST(AdviceOnLinking, NamesWhatIsDefinedNowhere) {
-  for (const char* row :
-       {"ld.lld: error: undefined symbol: attn::f(int)\n", "x.cpp: undefined reference to `attn::f(int)'\n",
-        "x.cpp:7: error: undefined reference to 'attn::f(int)'\n"}) {
-    EXPECT_THAT(advice_on_linking(row), HasSubstr("attn::f(int) is used but defined nowhere")) << row;
-  }
-}
-
-TEST(AdviceOnLinking, IsSilentAboutOtherErrors) {
-  EXPECT_EQ(advice_on_linking("x.cpp:3:1: error: redefinition of 'int f()'\n"), "");
+TEST(LinkErrors, SayWhatToDoAboutAName) {
+  const std::string twice =
+      "attn::f(int) is defined twice, by you and by the course: give yours another name, or put it";
+  const std::string nowhere = "attn::f(int) is used but defined nowhere";
+  const std::pair<const char*, std::string> cases[] = {
+      {"ld.lld: error: duplicate symbol: attn::f(int)\n>>> defined at x.cpp", twice},
+      {"/usr/bin/ld.gold: error: x.o: multiple definition of 'attn::f(int)'\n", twice},
+      {"/usr/bin/ld: x.o: in function `g':\nx.cpp:(.text+0x0): multiple definition of `attn::f(int)'; y.o: first",
+       twice},
+      {"ld.lld: error: duplicate symbol: main\n", "your file has a main()"},
+      {"ld.lld: error: undefined symbol: attn::f(int)\n", nowhere},
+      {"x.cpp: undefined reference to `attn::f(int)'\n", nowhere},
+      {"x.cpp:7: error: undefined reference to 'attn::f(int)'\n", nowhere}};
+  for (const auto& [output, advice] : cases) EXPECT_THAT(explained(output), HasSubstr("\n  note    " + advice));
 }
 
 TEST(LinkErrors, AreShownOnceForEachNameWithoutThePlaces) {
