@@ -317,7 +317,7 @@ TEST(MockInterview, GoesOnWhenCtrlCStopsACheck) {
 TEST(MockInterview, IsPlainTextInAsciiWhenThatIsWanted) {
   const fs::path copy = fresh_course_copy();
   ScreenRobot terminal(tool_on_copy({"interview", "01", "--plain"}), {60, 80, {{"LC_ALL", "C"}}});
-  ASSERT_SHOWS(terminal, "0 checks used, 14:5");
+  ASSERT_SHOWS(terminal, "Interview: 01 self_attention_v1, 14:5");
   EXPECT_SHOWS(terminal, "Write self-attention for me");
   terminal.type("c");
   ASSERT_TRUE(terminal.wait_for("FAILED 01 self_attention_v1 - ", building)) << terminal;

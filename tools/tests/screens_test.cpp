@@ -51,8 +51,7 @@ std::vector<int> widths_for(std::size_t lesson) {
 /// Narrow terminals need more rows for the same text.
 int rows_at(int columns) { return columns < 60 ? 70 : 24; }
 
-/// The widest row that was drawn, of what a program wrote to its terminal. What is drawn between saving and restoring
-/// the cursor is somewhere else.
+/// The widest row that was drawn, of what a program wrote to its terminal.
 std::string widest_row(const std::string& written) {
   std::string widest, row;
   const auto end_row = [&] {
@@ -60,12 +59,11 @@ std::string widest_row(const std::string& written) {
     row.clear();
   };
   for (std::size_t at = 0; at < written.size(); ++at) {
-    if (written.compare(at, 3, "\x1b[s") == 0) at = std::min(written.find("\x1b[u", at), written.size() - 1);
     if (written[at] == '\r' || written[at] == '\n' || written.compare(at, 3, "\x1b[H") == 0) end_row();
     if (written.compare(at, 2, "\x1b]") == 0) {  // a link, up to its terminator
       at = std::min(written.find("\x1b\\", at) + 1, written.size() - 1);
     } else if (written[at] == '\x1b') {
-      at = std::min(written.find_first_of("ABCDHJKhlmsu", at), written.size() - 1);
+      at = std::min(written.find_first_of("ABCDHJKhlm", at), written.size() - 1);
     } else if (written[at] != '\r' && written[at] != '\n') {
       row += written[at];
     }

@@ -152,16 +152,11 @@ class Interview : public Screen {
 
   // -------------------------------------------------------------------------------------------------- the screen
 
-  bool is_moving() const override { return judgement_ && !plain(); }
-
-  std::string clock() const { return clock_text(record_.limit - minutes()); }
-
-  std::string corner() const override { return is_over_ ? "" : clock(); }
+  bool is_moving() const override { return !is_over_ && !plain(); }  // the clock is
 
   Lines header() const override {
-    const std::string checks = counted(record_.checks, "check") + " used";
-    const bool has_corner = !plain();  // where the clock is
-    return header_lines("Interview: " + lesson_.title(), checks + (has_corner || is_over_ ? "" : ", " + clock()));
+    const std::string clock = is_over_ ? "" : ", " + clock_text(record_.limit - minutes());
+    return header_lines("Interview: " + lesson_.title(), counted(record_.checks, "check") + " used", clock);
   }
 
   Lines body() const override {

@@ -18,7 +18,6 @@ void Screen::run() {
   bool changed = true;
   while (!closed_) {
     if (changed || is_moving()) draw();
-    if (const std::string text = corner(); !text.empty()) terminal_.show_in_corner(text);
     const Key key = terminal_.wait(tick, wake_fds());
     changed = key != keys::none;
     try {

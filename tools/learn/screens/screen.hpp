@@ -43,9 +43,6 @@ class Screen {
   /// Whether the page changes by itself, and is drawn at every tick.
   virtual bool is_moving() const { return false; }
 
-  /// A text for the upper right corner that is updated at every tick, such as a clock.
-  virtual std::string corner() const { return {}; }
-
   /// The jobs that run, null where none does: what they report wakes the screen, and they pause while it is suspended.
   virtual std::vector<Job*> jobs() { return {}; }
 

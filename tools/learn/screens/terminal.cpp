@@ -24,8 +24,6 @@ constexpr const char* clear_screen = "\x1b[2J";
 constexpr const char* clear_line = "\x1b[K";
 constexpr const char* hide_cursor = "\x1b[?25l";
 constexpr const char* show_cursor = "\x1b[?25h";
-constexpr const char* keep_cursor = "\x1b[s";
-constexpr const char* restore_cursor = "\x1b[u";
 
 // Between these, a terminal that knows them ("synchronized output") shows nothing half drawn; others ignore them.
 constexpr const char* begin_update = "\x1b[?2026h";
@@ -266,12 +264,6 @@ int Terminal::show(const Page& page, int first) {
   if (text != last_) write(style_.plain ? text + "\n" : std::string(begin_update) + home + text + end_update);
   last_ = text;
   return style_.plain ? 0 : static_cast<int>(begin);
-}
-
-void Terminal::show_in_corner(const std::string& text) {
-  if (style_.plain) return;
-  const int column = std::max(1, columns() - columns_of(text));
-  write(keep_cursor + std::string("\x1b[1;") + std::to_string(column) + "H " + text + restore_cursor);
 }
 
 int Terminal::lend(const std::vector<std::string>& command, const std::string& directory) {

@@ -74,9 +74,6 @@ class Terminal {
   /// The line that a body begins with after this key, for show(); nothing where the key does not scroll.
   std::optional<int> scrolled(Key pressed, int first) const;
 
-  /// Writes over a few columns at the right end of the first row, such as a clock. Nothing in plain style.
-  void show_in_corner(const std::string& text);
-
   /// Stops this program, as Ctrl-Z does to any other; returns when it is continued.
   void suspend();
 

@@ -41,8 +41,8 @@ std::string best_sentence(const InterviewRecord& interview, const Tries& before)
 
 }  // namespace
 
-Lines header_lines(const std::string& title, const std::string& below) {
-  return {Line(title, Role::important), Line(below, Role::label), ""};
+Lines header_lines(const std::string& title, const std::string& below, const std::string& beside) {
+  return {Line({{title, Role::important}, {beside}}), Line(below, Role::label), ""};
 }
 
 std::string doing_line(const std::string& doing, bool plain, bool first_build) {

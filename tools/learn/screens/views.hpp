@@ -14,7 +14,8 @@ namespace attn::learn {
 constexpr int deepest_hint = 3;
 
 /// The top of a page.
-Lines header_lines(const std::string& title, const std::string& below);
+/// @param beside the title, such as a clock
+Lines header_lines(const std::string& title, const std::string& below, const std::string& beside = "");
 
 /// A job that runs: "building, step 3 of 14 ...". In plain style without its steps, each of which would be a new page.
 std::string doing_line(const std::string& doing, bool plain, bool first_build);
