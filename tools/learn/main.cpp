@@ -87,7 +87,7 @@ class Commands {
       const auto wanted = wanted_lesson(course, given_.lesson);
       course.store.update([&](State& state) { state.current = wanted.name; });
     }
-    return Terminal::available() ? watch(course, given_.plain) : overview(course);
+    return Terminal::available() ? watch(course) : overview(course);
   }
 
   void add_lessons() {
@@ -172,7 +172,7 @@ class Commands {
 
   void add_practice() {
     CLI::App* interview = add("interview", "a lesson on a blank page, against the clock", [this](Course& c) {
-      return learn::interview(c, given_.random ? random_lesson(c) : given_.lesson, given_.minutes, given_.plain);
+      return learn::interview(c, given_.random ? random_lesson(c) : given_.lesson, given_.minutes);
     });
     CLI::Option* named =
         lesson_of(interview, "its number, such as 05; without it, 05, then 12, then the least recent one");
@@ -190,7 +190,7 @@ class Commands {
   void add_review() {
     CLI::App* review =
         add("review", "questions to answer aloud and lessons to redo: what is due today, or more", [this](Course& c) {
-          return learn::review(c, {given_.lesson, given_.all, given_.weak}, given_.plain);
+          return learn::review(c, {given_.lesson, given_.all, given_.weak});
         });
     CLI::Option* all =
         review->add_flag("--all", given_.all, "every question, and the lessons that you passed; due or not");

@@ -28,8 +28,8 @@ constexpr std::size_t follow_ups = 3;
 
 class Interview : public Screen {
  public:
-  Interview(Course& course, const Lesson& lesson, double minutes, bool plain)
-      : Screen(course, plain), lesson_(blank_page(lesson)), brief_(lesson.interview()) {
+  Interview(Course& course, const Lesson& lesson, double minutes)
+      : Screen(course), lesson_(blank_page(lesson)), brief_(lesson.interview()) {
     before_ = interviews_of(course.store.state(), lesson_.name);
     record_.lesson = lesson_.name;
     record_.limit = minutes;
@@ -248,14 +248,14 @@ std::string random_lesson(const Course& course) {
   return pool[std::uniform_int_distribution<std::size_t>(0, pool.size() - 1)(chance)];
 }
 
-int interview(Course& course, const std::string& name, std::optional<double> minutes, bool plain) {
+int interview(Course& course, const std::string& name, std::optional<double> minutes) {
   const Lesson lesson = name.empty() ? lesson_to_ask(course) : lesson::find_lesson(course.root, name);
   if (!Terminal::available()) {
     std::cerr << "an interview needs a terminal: its clock and its keys. The task of " << lesson.title()
               << " is in lessons/" << lesson.name << "/interview.md\n";
     return exit_not_judged;
   }
-  Interview session(course, lesson, minutes.value_or(lesson.interview().minutes), plain);
+  Interview session(course, lesson, minutes.value_or(lesson.interview().minutes));
   session.run();
   return session.passed() ? exit_passed : exit_failed;
 }

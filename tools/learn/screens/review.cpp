@@ -32,8 +32,7 @@ std::deque<Turn> turns_of(const std::vector<Item>& items) {
 /// One question after the other, until none is left or the learner quits.
 class Review : public Screen {
  public:
-  Review(Course& course, const std::vector<Item>& items, bool asked_plain)
-      : Screen(course, asked_plain), asked_plain_(asked_plain), turns_(turns_of(items)) {}
+  Review(Course& course, const std::vector<Item>& items) : Screen(course), turns_(turns_of(items)) {}
 
   int count() const { return reviewed_; }
 
@@ -86,7 +85,7 @@ class Review : public Screen {
 
   void redo() {
     const std::string lesson = item().lesson.name;
-    terminal_.lend([&] { interview(course_, lesson, {}, asked_plain_); });  // it records the grade itself
+    terminal_.lend([&] { interview(course_, lesson, {}); });  // it records the grade itself
     ++reviewed_;
     next();
   }
@@ -113,7 +112,6 @@ class Review : public Screen {
     return lines;
   }
 
-  bool asked_plain_;
   std::deque<Turn> turns_;  ///< the one that is shown first
   bool answered_ = false;   ///< its answer is shown
   int reviewed_ = 0;
@@ -121,7 +119,7 @@ class Review : public Screen {
 
 }  // namespace
 
-int review(Course& course, const Choice& choice, bool plain) {
+int review(Course& course, const Choice& choice) {
   const auto items = items_of(course, choice);
   if (items.empty()) {
     course.print(choice.weak ? "Nothing is weak: no answer failed, and no mistake was named." : due_text(course));
@@ -138,7 +136,7 @@ int review(Course& course, const Choice& choice, bool plain) {
   }
   int reviewed = 0;
   {
-    Review session(course, items, plain);
+    Review session(course, items);
     session.run();
     reviewed = session.count();
   }  // gives the terminal back

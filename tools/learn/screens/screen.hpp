@@ -22,9 +22,7 @@ class Screen {
   void run();
 
  protected:
-  Screen(Course& course, bool plain) : course_(course), terminal_(Style::of_output(plain, course.root)) {
-    course_.style = terminal_.style();
-  }
+  explicit Screen(Course& course) : course_(course), terminal_(course.style) {}
 
   /// @return whether the screen uses this key; other keys scroll
   virtual bool press(Key key) = 0;

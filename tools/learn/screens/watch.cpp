@@ -150,8 +150,8 @@ class Checks {
 
 class Watch : public Screen {
  public:
-  Watch(Course& course, bool plain)
-      : Screen(course, plain), lessons_(all_lessons(course.root)), lesson_(current_lesson(course)), checks_(course) {
+  explicit Watch(Course& course)
+      : Screen(course), lessons_(all_lessons(course.root)), lesson_(current_lesson(course)), checks_(course) {
     go_to(lesson_);
   }
 
@@ -369,10 +369,10 @@ class Watch : public Screen {
 
 }  // namespace
 
-int watch(Course& course, bool plain) {
+int watch(Course& course) {
   std::string goodbye;
   {
-    Watch session(course, plain);
+    Watch session(course);
     session.run();
     goodbye = "./learn goes on with " + session.lesson().title() + ".";
   }
