@@ -1,4 +1,5 @@
 #include <deque>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,24 +16,12 @@ using lesson::Lesson;
 
 namespace {
 
-/// What is asked, and whether for the first time today.
-struct Turn {
-  Item item;
-  bool again = false;  ///< asked once more today, without a new date
-};
-
 const std::string drills = "To practise all the same: ./learn review --all, --weak or --lesson 07.";
-
-std::deque<Turn> turns_of(const std::vector<Item>& items) {
-  std::deque<Turn> turns;
-  for (const Item& item : items) turns.push_back({item});
-  return turns;
-}
 
 /// One question after the other, until none is left or the learner quits.
 class Review : public Screen {
  public:
-  Review(Course& course, const std::vector<Item>& items) : Screen(course), turns_(turns_of(items)) {}
+  Review(Course& course, const std::vector<Item>& items) : Screen(course), items_(items.begin(), items.end()) {}
 
   int count() const { return reviewed_; }
 
@@ -58,28 +47,25 @@ class Review : public Screen {
 
   void interrupt() override { close(); }
 
-  const Item& item() const { return turns_.front().item; }
+  const Item& item() const { return items_.front(); }
 
   void next() {
-    turns_.pop_front();
+    items_.pop_front();
     answered_ = false;
     turn_page();
-    if (turns_.empty()) close();
+    if (items_.empty()) close();
   }
 
   void grade(int grade) {
-    Turn turn = turns_.front();
-    if (!turn.again) {
+    const Item asked = item();
+    if (graded_.insert(asked.card).second) {  // asked once more today, it gets no new date
       ++reviewed_;
-      course_.store.update(
-          [&](State& state) {
-            Card& card = state.cards[turn.item.card];
-            card = answered(card, grade, today());
-          },
-          true);
+      const auto move = [&](State& state) {
+        state.cards[asked.card] = answered(state.cards[asked.card], grade, today());
+      };
+      course_.store.update(move, true);
     }
-    turn.again = true;
-    if (again_today(grade)) turns_.push_back(turn);
+    if (again_today(grade)) items_.push_back(asked);
     next();
   }
 
@@ -91,7 +77,7 @@ class Review : public Screen {
   }
 
   Lines header() const override {
-    return {Line("Review: " + counted(static_cast<int>(turns_.size()), "item") + " to go", Role::important), ""};
+    return {Line("Review: " + counted(static_cast<int>(items_.size()), "item") + " to go", Role::important), ""};
   }
 
   Lines body() const override {
@@ -112,8 +98,9 @@ class Review : public Screen {
     return lines;
   }
 
-  std::deque<Turn> turns_;  ///< the one that is shown first
-  bool answered_ = false;   ///< its answer is shown
+  std::deque<Item> items_;        ///< the one that is shown first
+  bool answered_ = false;         ///< its answer is shown
+  std::set<std::string> graded_;  ///< cards that were answered today
   int reviewed_ = 0;
 };
 
