@@ -118,28 +118,20 @@ TEST(AllLines, BeginWithWhatASmallTerminalShouldShow) {
               ElementsAre("03 d: building ...", "Ctrl-C stops.", "", "✗ 01 b: 0 of 3 checks", "00 a: not started"));
 }
 
-TEST(WatchFooter, ShowsABarOnlyOnceThereIsAVerdict) {
-  EXPECT_THAT(
-      texts(watch_footer(sums, sums_files, {}, "", 200)),
-      ElementsAre(
-          "", "read   lessons/01_sums/README.md", "write  lessons/01_sums/sums.cpp",
-          "n next  p previous  h hint  o read  e edit  l list  s solution  r reset  c check all  ? more  q quit"));
-  EXPECT_THAT(texts(watch_footer(sums, sums_files, one_of_two_passed(), "", 65))[1],
+TEST(WatchNotes, ShowABarOnlyOnceThereIsAVerdict) {
+  EXPECT_THAT(texts(watch_notes(sums, sums_files, {}, 200)),
+              ElementsAre("read   lessons/01_sums/README.md", "write  lessons/01_sums/sums.cpp"));
+  EXPECT_THAT(texts(watch_notes(sums, sums_files, one_of_two_passed(), 65)).front(),
               bar(1, 2, 40).text() + " 1 of 2 checks");
 }
 
-TEST(WatchFooter, HasKeysThatStandOut) {
-  const Line keys = watch_footer(sums, {}, {}, "", 200).back();
-  EXPECT_EQ(keys.spans[0].text, "n");
-  EXPECT_EQ(keys.spans[0].role, Role::important);
-  EXPECT_EQ(keys.spans[1].text, " next");
-  EXPECT_EQ(keys.spans[1].role, Role::plain);
-}
-
-TEST(WatchFooter, BreaksNoKeyFromItsWord) {
-  const auto lines = texts(watch_footer(sums, {}, {}, "a note", 21));
-  EXPECT_THAT(lines, ElementsAre("", HasSubstr("README"), "a note", "n next  p previous", "h hint  o read",
-                                 "e edit  l list", "s solution  r reset", "c check all  ? more", "q quit"));
+TEST(KeyLines, HaveKeysThatStandOutAndAreNotBrokenFromTheirWords) {
+  const Keys keys = {{"n", "next"}, {"p", "previous"}, {"h", "hint"}, {"o", "read"}};
+  EXPECT_THAT(texts(key_lines(keys, 200)), ElementsAre("n next  p previous  h hint  o read"));
+  EXPECT_THAT(texts(key_lines(keys, 21)), ElementsAre("n next  p previous", "h hint  o read"));
+  const Line line = key_lines(keys, 200).front();
+  EXPECT_EQ(line.spans[0].role, Role::important);
+  EXPECT_EQ(line.spans[1].role, Role::plain);
 }
 
 // --------------------------------------------------------------------------------------------------- interview

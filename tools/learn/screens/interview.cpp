@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <random>
 #include <set>
@@ -108,7 +107,7 @@ class Interview : public Screen {
     if (is_over_) return press_when_over(key);
     switch (key) {
       case 'c': check(); return true;
-      case 't': toggle_task(); return true;
+      case 't': toggle(showing_task_); return true;
       case 'e': edit(lesson_, verdict_ ? verdict_->lines : Lines{}); return true;
       case 'q': ask("Hand it in as it is? It counts as not passed.", [this] { finish(); }); return true;
       default: return false;
@@ -119,21 +118,16 @@ class Interview : public Screen {
     switch (key) {
       case 'a': answered_ = true; return true;
       case 's':
-      case 'd': toggle_comparison(); return true;
+      case 'd': toggle(comparing_); return true;
       case 'n': ask_next(); return true;
       case 'q': close(); return true;
       default: return false;
     }
   }
 
-  /// From the verdict to the task, and back.
-  void toggle_task() {
-    showing_task_ = verdict_ && !showing_task_;
-    turn_page();
-  }
-
-  void toggle_comparison() {
-    comparing_ = !comparing_;
+  /// From one page to another, and back.
+  void toggle(bool& other_page) {
+    other_page = !other_page;
     turn_page();
   }
 
@@ -175,17 +169,17 @@ class Interview : public Screen {
     return lines;
   }
 
-  Lines footer() const override {
-    Lines lines = {""};
+  Lines notes() const override {
+    Lines lines;
     for (const auto& file : lesson_.stub_files()) lines.push_back(labelled("write  ", file));
-    if (!note_.empty()) lines.emplace_back(note_);
-    Keys keys = {{"a", "answer"}, {"n", "next question"}, {"s", "reference beside yours"}, {"q", "quit"}};
-    if (!is_over_) {
-      keys = {{"c", "check (it counts)"}, {"e", "edit"}, {"q", "hand in"}};
-      if (verdict_) keys.insert(keys.begin() + 1, {"t", showing_task_ ? "the last check" : "the task again"});
-    }
-    append(lines, key_lines(keys, terminal_.columns()));
     return lines;
+  }
+
+  Keys keys() const override {
+    if (is_over_) return {{"a", "answer"}, {"n", "next question"}, {"s", "reference beside yours"}, {"q", "quit"}};
+    Keys keys = {{"c", "check (it counts)"}, {"e", "edit"}, {"q", "hand in"}};
+    if (verdict_) keys.insert(keys.begin() + 1, {"t", showing_task_ ? "the last check" : "the task again"});
+    return keys;
   }
 
   Lesson lesson_;
@@ -215,14 +209,14 @@ Lesson lesson_to_ask(const Course& course) {
     const bool blank_class = fs::exists(lesson.adapter_file());
     if (blank_class && interviews_of(state, lesson.name).passed == 0) return lesson;
   }
-  std::map<std::string, std::size_t> last;  // the place of each lesson's last interview; they are oldest first
-  for (std::size_t i = 0; i < state.interviews.size(); ++i) last[state.interviews[i].lesson] = i;
-  const Lesson* longest_ago = nullptr;
-  for (const auto& lesson : lessons) {
-    if (last.count(lesson.name) == 0) continue;
-    if (longest_ago == nullptr || last[lesson.name] < last[longest_ago->name]) longest_ago = &lesson;
+  Lesson longest_ago = lessons.front();
+  std::set<std::string> later;
+  for (auto past = state.interviews.rbegin(); past != state.interviews.rend(); ++past) {
+    const auto lesson =
+        std::find_if(lessons.begin(), lessons.end(), [&](const Lesson& one) { return one.name == past->lesson; });
+    if (lesson != lessons.end() && later.insert(past->lesson).second) longest_ago = *lesson;
   }
-  return longest_ago == nullptr ? lessons.front() : *longest_ago;
+  return longest_ago;
 }
 
 }  // namespace

@@ -87,15 +87,9 @@ class Review : public Screen {
             "Write it from blank, as an interview of " + std::to_string(lesson.interview().minutes) + " minutes."};
   }
 
-  Lines footer() const override {
-    Lines lines = {""};
-    if (!note_.empty()) lines.emplace_back(note_);
-    const bool is_question = item().question.has_value();
-    const Keys keys = !is_question ? Keys{{"y", "begin"}, {"n", "not today"}, {"q", "quit"}}
-                      : answered_  ? Keys{{"0", "to 5 grade"}, {"q", "quit"}}
-                                   : Keys{{"a", "answer"}, {"q", "quit"}};
-    append(lines, key_lines(keys, terminal_.columns()));
-    return lines;
+  Keys keys() const override {
+    if (!item().question) return {{"y", "begin"}, {"n", "not today"}, {"q", "quit"}};
+    return {answered_ ? Keys::value_type{"0", "to 5 grade"} : Keys::value_type{"a", "answer"}, {"q", "quit"}};
   }
 
   std::deque<Item> items_;        ///< the one that is shown first
