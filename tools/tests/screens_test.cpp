@@ -152,10 +152,7 @@ class Typist {
 
   /// A key that brings something which waits for the next key.
   void press(const std::string& key, const std::string& brings) {
-    if (::testing::Test::HasFatalFailure()) return;
-    SCOPED_TRACE("key " + ::testing::PrintToString(key));
-    terminal_.type(key);
-    ASSERT_TRUE(terminal_.wait_for(brings, patience)) << brings << "\n" << terminal_;
+    if (!::testing::Test::HasFatalFailure()) type_and_see(terminal_, {{key, brings}});
   }
 
   /// Does something at each of these widths, and sees that no row is too wide.
@@ -179,12 +176,9 @@ class Typist {
     return arguments;
   }
 
-  static ScreenRobot::Options options(const TrialCourse& course, int columns) {
-    ScreenRobot::Options options;
-    options.rows = rows_at(columns);
-    options.columns = columns;
-    options.environment = {{"PATH", (course.root() / "bin").string() + ":" + std::getenv("PATH")}, {"EDITOR", "true"}};
-    return options;
+  static TerminalOptions options(const TrialCourse& course, int columns) {
+    const std::string path = (course.root() / "bin").string() + ":" + std::getenv("PATH");
+    return {rows_at(columns), columns, {{"PATH", path}, {"EDITOR", "true"}}};
   }
 
   ScreenRobot terminal_;
