@@ -73,27 +73,13 @@ std::vector<Diagnostic> of_kind(std::vector<Diagnostic> all, bool errors) {
 struct Warnings {
   std::string text;
   std::vector<Place> places;
-};
 
-Line row_of(const Warnings& warnings) {
-  std::string row = "  " + warnings.places.front().text() + "  " + warnings.text;
-  if (warnings.places.size() > 1) row += " (and " + std::to_string(warnings.places.size() - 1) + " more of this kind)";
-  return Line({{row}}, warnings.places.front());
-}
-
-std::vector<Warnings> by_kind(const std::vector<Diagnostic>& warnings) {
-  std::vector<Warnings> kinds;
-  for (const auto& warning : warnings) {
-    if (!warning.in_learners_file) continue;
-    const std::string sentence = explanation_of(warning).sentence;
-    const std::string text = sentence.empty() ? cut(warning.message, 100) : sentence;
-    auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const auto& other) { return other.text == text; });
-    if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {text, {}});
-    const bool is_new = kind->places.empty() || kind->places.back().text() != warning.place.text();
-    if (is_new) kind->places.push_back(warning.place);
+  Line row() const {
+    std::string row = "  " + places.front().text() + "  " + text;
+    if (places.size() > 1) row += " (and " + std::to_string(places.size() - 1) + " more of this kind)";
+    return Line({{row}}, places.front());
   }
-  return kinds;
-}
+};
 
 /// What to do about a name that the linker found twice, or not at all; empty when it complains about neither.
 std::string advice_on_linking(const std::string& output) {
@@ -150,13 +136,22 @@ Lines errors_explained(const std::string& output, const LearnersFiles& files) {
 }
 
 Lines warnings_folded(const std::string& output, const LearnersFiles& files) {
-  const auto kinds = by_kind(of_kind(diagnostics_in(output, files), false));
-  std::size_t count = 0;
-  for (const auto& kind : kinds) count += kind.places.size();
+  std::vector<Warnings> kinds;
+  int count = 0;
+  for (const auto& warning : of_kind(diagnostics_in(output, files), false)) {
+    if (!warning.in_learners_file) continue;
+    const std::string sentence = explanation_of(warning).sentence;
+    const std::string text = sentence.empty() ? cut(warning.message, 100) : sentence;
+    auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const auto& other) { return other.text == text; });
+    if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {text, {}});
+    if (!kind->places.empty() && kind->places.back().text() == warning.place.text()) continue;
+    kind->places.push_back(warning.place);
+    ++count;
+  }
   if (count == 0) return {};
-  Lines lines = {counted(static_cast<int>(count), "warning") + " from the compiler"};
+  Lines lines = {counted(count, "warning") + " from the compiler"};
   const std::size_t shown = std::min(kinds.size(), most_warnings);
-  for (std::size_t i = 0; i < shown; ++i) lines.push_back(row_of(kinds[i]));
+  for (std::size_t i = 0; i < shown; ++i) lines.push_back(kinds[i].row());
   if (kinds.size() > shown) {
     lines.emplace_back("  and " + std::to_string(kinds.size() - shown) + " more of other kinds");
   }
