@@ -62,19 +62,13 @@ class Interview : public Screen {
     if (!judgement_ || !judgement_->advance()) return false;
     verdict_ = judgement_->verdict();
     judgement_.reset();
-    count_check(verdict_->kind);
+    const auto kind = verdict_->kind;
+    const bool judged = kind == Verdict::Kind::passed || kind == Verdict::Kind::failed;
+    if (judged) ++record_.checks;  // compiling is free, as with an interviewer
+    if (kind == Verdict::Kind::not_compiled) note_ = "It does not compile yet. That does not count as a check.";
     for (const auto& id : verdict_->report.named()) mistakes_.insert(id);
-    if (verdict_->kind == Verdict::Kind::passed) finish();
+    if (kind == Verdict::Kind::passed) finish();
     return true;
-  }
-
-  /// Compiling is free, as with an interviewer: only what was judged counts.
-  void count_check(Verdict::Kind kind) {
-    if (kind == Verdict::Kind::passed || kind == Verdict::Kind::failed) {
-      ++record_.checks;
-    } else if (kind == Verdict::Kind::not_compiled) {
-      note_ = "It does not compile yet. That does not count as a check.";
-    }
   }
 
   std::vector<Job*> jobs() override { return {judgement_.get(), prebuild_.get()}; }
@@ -224,17 +218,16 @@ Lesson lesson_to_ask(const Course& course) {
 std::string random_lesson(const Course& course) {
   constexpr std::size_t few = 3;
   const State& state = course.store.state();
-  std::vector<std::string> passed;
+  std::vector<std::string> pool;  // those that passed
   std::vector<std::string> important;
   for (const auto& lesson : all_lessons(course.root)) {
     if (!state.record_of(lesson.name).first_passed.empty()) {
-      passed.push_back(lesson.name);
+      pool.push_back(lesson.name);
     } else if (lesson.study().asked == lesson::Asked::often) {
       important.push_back(lesson.name);
     }
   }
-  std::vector<std::string> pool = passed;
-  if (passed.size() < few) pool.insert(pool.end(), important.begin(), important.end());
+  if (pool.size() < few) pool.insert(pool.end(), important.begin(), important.end());
   const std::string last = state.interviews.empty() ? "" : state.interviews.back().lesson;
   if (pool.size() > 1) pool.erase(std::remove(pool.begin(), pool.end(), last), pool.end());
   if (pool.empty()) return all_lessons(course.root).front().name;
