@@ -133,3 +133,4 @@ void type_and_see(ScreenRobot& terminal, const std::vector<std::pair<std::string
 
 /// The terminal does not show the text, or not any more after a while.
 #define EXPECT_GONE(terminal, text) EXPECT_PRED_FORMAT2(::attn::tests::gone, terminal, text)
+#define ASSERT_GONE(terminal, text) ASSERT_PRED_FORMAT2(::attn::tests::gone, terminal, text)
