@@ -105,10 +105,10 @@ TEST(AllLines, BeginWithWhatASmallTerminalShouldShowAndEndWithTheProgress) {
               ElementsAre("✗ 01 b: 0 of 3 checks", "00 a: not started", "", "1 of 4 lessons passed", "Esc goes back."));
 }
 
-TEST(WatchNotes, ShowABarOnlyOnceThereIsAVerdict) {
-  EXPECT_THAT(texts(watch_notes(sums, sums_files, {}, 200)),
+TEST(WatchStatus, ShowsABarOnlyOnceThereIsAVerdict) {
+  EXPECT_THAT(texts(watch_status(sums, sums_files, {}, 200)),
               ElementsAre("read   lessons/01_sums/README.md", "write  lessons/01_sums/sums.cpp"));
-  EXPECT_THAT(texts(watch_notes(sums, sums_files, one_of_two_passed(), 65)).front(),
+  EXPECT_THAT(texts(watch_status(sums, sums_files, one_of_two_passed(), 65)).front(),
               bar(1, 2, 40).text() + " 1 of 2 checks");
 }
 

@@ -163,7 +163,7 @@ class Interview : public Screen {
     return lines;
   }
 
-  Lines notes() const override {
+  Lines status() const override {
     Lines lines;
     for (const auto& file : lesson_.stub_files()) lines.push_back(labelled("write  ", file));
     return lines;

@@ -33,7 +33,7 @@ std::vector<int> Screen::wake_fds() {
 void Screen::draw() {
   course_.style = terminal_.style();  // its width may have changed
   Page page{header(), {}, {""}};
-  append(page.footer, notes());
+  append(page.footer, status());
   if (!note_.empty()) page.footer.emplace_back(note_);
   append(page.footer, key_lines(keys(), terminal_.columns()));
   try {

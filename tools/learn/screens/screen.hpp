@@ -35,10 +35,10 @@ class Screen {
   virtual bool advance() { return false; }
 
   /// The page as it is now. What body() throws is shown instead: a file may be missing while an editor replaces it. The
-  /// notes stand between the body and the keys.
+  /// status is below the body and does not scroll; the note and the keys follow.
   virtual Lines header() const = 0;
   virtual Lines body() const = 0;
-  virtual Lines notes() const { return {}; }
+  virtual Lines status() const { return {}; }
   virtual Keys keys() const = 0;
 
   /// Whether the page changes by itself, and is drawn at every tick.

@@ -69,6 +69,8 @@ class Terminal {
   /// Scrolls the body of the next page. @return false where the key does not scroll
   bool scroll(Key key);
   void scroll_to_top() { first_ = 0; }
+
+  /// Scrolls until this line of the body is seen.
   void keep_on_screen(int line);
 
   /// Stops this program, as Ctrl-Z does to any other; returns when it is continued.

@@ -134,8 +134,8 @@ Lines all_lines(const Lines& done, const Lines& not_started, const std::string& 
   return lines;
 }
 
-Lines watch_notes(const lesson::Lesson& lesson, const std::vector<std::string>& files,
-                  const std::optional<Verdict>& verdict, int columns) {
+Lines watch_status(const lesson::Lesson& lesson, const std::vector<std::string>& files,
+                   const std::optional<Verdict>& verdict, int columns) {
   Lines lines;
   if (verdict && verdict->total() > 0) {
     lines.push_back(bar(verdict->passed(), verdict->total(), std::min(40, columns - 25)));

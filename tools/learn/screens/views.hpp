@@ -53,8 +53,8 @@ Lines key_lines(const Keys& keys, int columns);
 
 /// How many checks pass, what to read, and what to write.
 /// @param files that the learner writes
-Lines watch_notes(const lesson::Lesson& lesson, const std::vector<std::string>& files,
-                  const std::optional<Verdict>& verdict, int columns);
+Lines watch_status(const lesson::Lesson& lesson, const std::vector<std::string>& files,
+                   const std::optional<Verdict>& verdict, int columns);
 
 /// "12:05 left", "0:30 over".
 std::string clock_text(double minutes_left);

@@ -349,8 +349,8 @@ class Watch : public Screen {
     return read == hint_levels_.end() ? 1 : read->second;
   }
 
-  Lines notes() const override {
-    return watch_notes(lesson_, lesson_.stub_files(), checks_.verdict(), terminal_.columns());
+  Lines status() const override {
+    return watch_status(lesson_, lesson_.stub_files(), checks_.verdict(), terminal_.columns());
   }
 
   Keys keys() const override {
