@@ -239,18 +239,13 @@ std::string drawn() {
   return screen.substr(screen.find("Interview: ") + 11, 2);
 }
 
-TEST(MockInterview, IsByChanceOnALessonThatPassed) {
+TEST(MockInterview, IsByChanceOnALessonThatPassedOrWhileFewDidOnAnImportantOne) {
+  const fs::path copy = fresh_course_copy();
+  EXPECT_EQ(lesson::find_lesson(copy, drawn()).study().asked, lesson::Asked::often);
   const json passed = {{"first_passed", "2026-11-01T09:00:00+0100"}, {"passing", true}};
   copy_with({{"lessons", {{first_lesson, passed}, {"02_fused_qkv", passed}, {blank_class, passed}}},
              {"interviews", {interview_on(first_lesson, "2026-11-03", 12, true)}}});
   for (int i = 0; i < 5; ++i) EXPECT_THAT(drawn(), testing::AnyOf("02", "05")) << "the last one was on 01";
-}
-
-TEST(MockInterview, IsByChanceOnAnImportantLessonWhileFewPassed) {
-  const fs::path copy = fresh_course_copy();
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(lesson::find_lesson(copy, drawn()).study().asked, lesson::Asked::often);
-  }
 }
 
 TEST(MockInterview, GoesOnWhenCtrlCStopsACheck) {
@@ -280,20 +275,6 @@ TEST(MockInterview, IsPlainTextInAsciiWhenThatIsWanted) {
   const auto once = all.find(checking);
   EXPECT_NE(once, std::string::npos);
   EXPECT_EQ(all.find(checking, once + 1), std::string::npos) << "it is written once, however long it takes";
-}
-
-TEST(MockInterview, CanBeReadToItsEndInASmallTerminal) {
-  fresh_course_copy();
-  ScreenRobot terminal(tool_on_copy({"interview", "05"}), {24, 60, {{"LC_ALL", "C"}}});
-  ASSERT_SHOWS(terminal, " 14:");
-  EXPECT_SHOWS(terminal, "Interview: 05 interview_self_attention");
-  EXPECT_SHOWS(terminal, "c check (it counts)  e edit  q hand in");
-  EXPECT_SHOWS(terminal, "more lines (arrow down)");
-  for (int i = 0; i < 40; ++i) terminal.type(key::down);
-  EXPECT_SHOWS(terminal, "another shape.");
-  for (int i = 0; i < 3; ++i) terminal.type(key::up);
-  EXPECT_GONE(terminal, "another shape.");
-  EXPECT_TRUE(terminal.is_ascii());
 }
 
 TEST(MockInterview, IsOnTheLessonWhoseTurnItIs) {
@@ -437,17 +418,6 @@ TEST(Review, TakesOneChoice) {
   EXPECT_EQ(ask_review({"--all", "--weak"}, copy).exit_code, 2);
   EXPECT_EQ(ask_review({"--all", "--lesson", "01"}, copy).exit_code, 2);
   EXPECT_EQ(judge::ask(tool_on_copy({"interview", "01", "--random"}), copy).exit_code, 2);
-}
-
-TEST(Review, ShowsLongAnswersToTheirEndInASmallTerminal) {
-  const fs::path copy = copy_with({{"cards", {{card_of(0), card_due(today())}}}});
-  ScreenRobot terminal(tool_on_copy({"review"}), {10, 60});
-  ASSERT_SHOWS(terminal, "a answer  q quit");
-  type_and_see(terminal, {{"a", "(arrow down)"}});
-  for (int i = 0; i < 30; ++i) terminal.type(key::down);
-  EXPECT_SHOWS(terminal, "0 no idea");
-  quit(terminal);
-  EXPECT_EQ(state_of(copy)["cards"][card_of(0)]["due"], day_text(today()));
 }
 
 TEST(Review, ListsWhatIsDueWithoutATerminal) {
