@@ -79,7 +79,7 @@ class CommandLine {
       const auto wanted = wanted_lesson(course, lesson_);
       course.store.update([&](State& state) { state.current = wanted.name; });
     }
-    return Terminal::available() ? watch(course, plain_) : overview(course);
+    return Terminal::available() ? watch(course) : overview(course);
   }
 
   void add_lessons() {
@@ -166,7 +166,7 @@ class CommandLine {
 
   void add_practice() {
     CLI::App* interview = add("interview", "a lesson on a blank page, against the clock", [this](Course& c) {
-      return learn::interview(c, random_ ? random_lesson(c) : lesson_, minutes_, plain_);
+      return learn::interview(c, random_ ? random_lesson(c) : lesson_, minutes_);
     });
     CLI::Option* named =
         add_lesson(interview, "its number, such as 05; without it, 05, then 12, then the least recent one");
@@ -174,7 +174,7 @@ class CommandLine {
     interview->add_option("--minutes", minutes_, "how long")->check(CLI::Range(0.05, 600.0));
     CLI::App* review =
         add("review", "questions to answer aloud and lessons to redo: what is due today, or more", [this](Course& c) {
-          return learn::review(c, {lesson_, all_, weak_}, plain_);
+          return learn::review(c, {lesson_, all_, weak_});
         });
     CLI::Option* all = review->add_flag("--all", all_, "every question, and the lessons that you passed; due or not");
     CLI::Option* weak = review->add_flag("--weak", weak_, "what you failed last or found hard, due or not");

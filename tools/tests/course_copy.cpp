@@ -20,4 +20,11 @@ std::vector<std::string> tool_on_copy(const std::vector<std::string>& arguments)
   return command;
 }
 
+std::string with_mistake(const lesson::Lesson& lesson, const std::string& id) {
+  for (const auto& mistake : lesson.mistakes()) {
+    if (mistake.id == id) return lesson::apply(mistake, lesson::read_file(lesson.solution_folder() / mistake.file));
+  }
+  throw std::invalid_argument("no mistake " + id);
+}
+
 }  // namespace attn::tests

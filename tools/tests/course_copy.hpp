@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "lesson/lesson.hpp"
+
 namespace attn::tests {
 
 /// The folder of a built copy of the course, for tests that play a learner: its files are put back to what they are in
@@ -13,5 +15,9 @@ std::filesystem::path fresh_course_copy();
 
 /// The command line that runs the tool on the copy: `tool_on_copy({"check", "01"})`.
 std::vector<std::string> tool_on_copy(const std::vector<std::string>& arguments);
+
+/// The solution's file with one of the lesson's catalogued mistakes in it.
+/// @throws std::invalid_argument when there is no such mistake.
+std::string with_mistake(const lesson::Lesson& lesson, const std::string& id);
 
 }  // namespace attn::tests

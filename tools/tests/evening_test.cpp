@@ -46,13 +46,9 @@ const std::string answer_file = "lessons/01_self_attention_v1/self_attention_v1.
 const std::string heading = "01 self_attention_v1: ";
 const std::string all_keys =
     "n next  p previous  h hint  o read  e edit  l list  s solution  r reset  c check all  ? more  q quit";
-const std::string not_passed = "not divided by √D";  // what the mistake "unscaled" is called
+const std::string unscaled = "likely  the scores are not divided by √D";  // what the mistake of this name is called
 
 void pause_for(int ms) { std::this_thread::sleep_for(milliseconds(ms)); }
-
-bool is_ascii(const std::string& text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
 
 /// The row of the screen that holds a text; empty when none does.
 std::string row_with(ScreenRobot& terminal, const std::string& text) {
@@ -60,12 +56,6 @@ std::string row_with(ScreenRobot& terminal, const std::string& text) {
     if (row.find(text) != std::string::npos) return row;
   }
   return "";
-}
-
-std::string replaced(std::string text, const std::string& what, const std::string& with) {
-  const auto at = text.find(what);
-  if (at == std::string::npos) throw std::logic_error("the text to replace is not there: " + what);
-  return text.replace(at, what.size(), with);
 }
 
 /// The processes whose link in /proc, "cwd" or "exe", begins with a path: those that work in a folder, or run a program.
@@ -117,6 +107,13 @@ class Evening : public ::testing::Test {
     return tool_on_copy(arguments);
   }
 
+  /// The tool in a terminal, once it has judged the stub, or shows something else.
+  ScreenRobot& begin(const TerminalOptions& options = {}, const std::string& shows = "") {
+    terminal_.emplace(tool(), options);
+    EXPECT_SHOWS(*terminal_, shows.empty() ? none_passed() : shows);
+    return *terminal_;
+  }
+
   static void save_as(const fs::path& file, const std::string& text) { std::ofstream(file) << text; }
   void save(const std::string& text) const { save_as(answer, text); }
 
@@ -127,17 +124,12 @@ class Evening : public ::testing::Test {
     fs::rename(beside, answer);
   }
 
-  /// The right answer with a mistake of the catalogue in it.
-  std::string mistaken(const std::string& id) const {
-    for (const auto& mistake : find_lesson(copy, "01").mistakes()) {
-      if (mistake.id == id) return lesson::apply(mistake, right);
-    }
-    throw std::logic_error("no such mistake: " + id);
-  }
+  std::string mistaken(const std::string& id) const { return with_mistake(find_lesson(copy, "01"), id); }
 
   /// The right answer with something before its first statement.
   std::string beginning_with(const std::string& code) const {
     const std::string first = "  const arma::uword dim =";
+    EXPECT_THAT(right, HasSubstr(first));
     return replaced(right, first, code + "\n" + first);
   }
 
@@ -152,6 +144,9 @@ class Evening : public ::testing::Test {
   std::string stub;
   std::string right;
   int total = 0;
+
+ private:
+  std::optional<ScreenRobot> terminal_;
 };
 
 /// How many there are, as a text.
@@ -163,29 +158,17 @@ TEST_F(Evening, BeginsWithTheFirstLessonAndGoesOnWhereItStopped) {
   fs::remove_all(copy / ".learn");
   {
     ScreenRobot first(tool());
-    ASSERT_SHOWS(first, "00 warm_up: ");
-    EXPECT_SHOWS(first, "0 of " + lessons() + " lessons passed");
-    EXPECT_SHOWS(first, "read   lessons/00_warm_up/README.md");
-    EXPECT_SHOWS(first, "write  lessons/00_warm_up/linear.cpp");
-    EXPECT_SHOWS(first, "write  lessons/00_warm_up/softmax.cpp");
-    EXPECT_SHOWS(first, all_keys);
-    EXPECT_SHOWS(first, "Welcome!");
-    EXPECT_SHOWS(first, "lessons/00_warm_up/softmax.cpp:");
-    ASSERT_SHOWS(first, " 0 of ");
-    EXPECT_THAT(first.screen(), Not(HasSubstr("✗")));
-    first.type("p");
-    EXPECT_SHOWS(first, "This is the first lesson.");
-    first.type("n");
-    ASSERT_SHOWS(first, heading);
-    EXPECT_SHOWS(first, "write  " + answer_file);
+    ASSERT_SHOWS(first, "░░ 0 of ");
+    EXPECT_THAT(
+        first.screen(),
+        AllOf(StartsWith("00 warm_up: "), HasSubstr("0 of " + lessons() + " lessons passed"),
+              HasSubstr("read   lessons/00_warm_up/README.md"), HasSubstr("write  lessons/00_warm_up/linear.cpp"),
+              HasSubstr("write  lessons/00_warm_up/softmax.cpp"), EndsWith(all_keys), HasSubstr("Welcome!"),
+              HasSubstr("lessons/00_warm_up/softmax.cpp:"), Not(HasSubstr("✗"))));
+    type_and_see(first, {{"p", "This is the first lesson."}, {"n", "write  " + answer_file}});
     ASSERT_SHOWS(first, none_passed());
-    first.type("p");
-    ASSERT_SHOWS(first, "00 warm_up: ");
-    first.type("n");
-    ASSERT_SHOWS(first, heading);
-    first.type("q");
+    type_and_see(first, {{"p", "00 warm_up: "}, {"n", heading}, {"q", "./learn goes on with 01 self_attention_v1."}});
     EXPECT_EQ(first.wait_for_exit(), 0) << first;
-    EXPECT_SHOWS(first, "./learn goes on with 01 self_attention_v1.");
   }
   ScreenRobot again(tool());
   EXPECT_SHOWS(again, heading);
@@ -193,37 +176,22 @@ TEST_F(Evening, BeginsWithTheFirstLessonAndGoesOnWhereItStopped) {
   EXPECT_SHOWS(again, "TODO(01.1) is not written yet: " + answer_file);
 }
 
-/// Reads one hint after the other, as the solution demands, and then does not open it.
-void read_all_hints(ScreenRobot& terminal) {
-  terminal.type("s");
-  EXPECT_SHOWS(terminal, "The solution opens when you have passed, or have read the third hint (h).");
-  terminal.type("h");
-  EXPECT_SHOWS(terminal, "hint 1 of 3");
-  EXPECT_THAT(terminal.screen(), Not(HasSubstr("hint 2 of 3")));
-  terminal.type("h");
-  EXPECT_SHOWS(terminal, "hint 2 of 3");
-  EXPECT_THAT(terminal.screen(), AllOf(HasSubstr("hint 1 of 3"), Not(HasSubstr("hint 3 of 3"))));
-  terminal.type("h");
-  EXPECT_SHOWS(terminal, "hint 3 of 3");
-  EXPECT_SHOWS(terminal, "Esc goes back; s shows the solution.");
-  terminal.type("s");
-  EXPECT_SHOWS(terminal, "You have not passed this lesson yet. Show the solution anyway?");
-  terminal.type("n");
-  EXPECT_GONE(terminal, "Show the solution anyway?");
-}
-
 TEST_F(Evening, NamesAMistakeGivesHintsAndWaitsAfterThePass) {
-  ScreenRobot terminal(tool(), {70, 110});  // all hints fit
-  ASSERT_SHOWS(terminal, none_passed());
+  ScreenRobot& terminal = begin({70, 110});  // all hints fit
 
   save(mistaken("unscaled"));
-  ASSERT_SHOWS(terminal, "likely  the scores are " + not_passed);
+  ASSERT_SHOWS(terminal, unscaled);
   EXPECT_SHOWS(terminal, "✗ 01 self_attention_v1 · SelfAttentionV1.");
   EXPECT_SHOWS(terminal, "where   " + answer_file);
   EXPECT_TRUE(terminal.colored());
 
-  read_all_hints(terminal);
-  EXPECT_SHOWS(terminal, not_passed);
+  type_and_see(terminal, {{"s", "The solution opens when you have passed, or have read the third hint (h)."},
+                          {"h", "hint 1 of 3"},
+                          {"h", "hint 2 of 3"}});
+  EXPECT_THAT(terminal.screen(), AllOf(HasSubstr("hint 1 of 3"), Not(HasSubstr("hint 3 of 3"))));
+  type_and_see(terminal, {{"h", "Esc goes back; s shows the solution."},
+                          {"s", "You have not passed this lesson yet. Show the solution anyway?"},
+                          {"n", unscaled}});
 
   save(right);
   ASSERT_SHOWS(terminal, "Well done. You can now:");
@@ -234,67 +202,43 @@ TEST_F(Evening, NamesAMistakeGivesHintsAndWaitsAfterThePass) {
   pause_for(500);
   EXPECT_THAT(terminal.screen(), AllOf(StartsWith(heading), HasSubstr("Well done."), EndsWith(all_keys)));
 
-  terminal.type("s");
-  EXPECT_SHOWS(terminal, "yours: self_attention_v1.cpp");
-  EXPECT_SHOWS(terminal, "the reference");
-  terminal.type(key::escape);
-  EXPECT_SHOWS(terminal, "Well done.");
+  type_and_see(terminal, {{"s", "yours: self_attention_v1.cpp"}, {key::escape, "Well done."}});
 
   save(mistaken("unscaled"));
-  ASSERT_SHOWS(terminal, not_passed);
+  ASSERT_SHOWS(terminal, unscaled);
   EXPECT_SHOWS(terminal, "0 of " + lessons() + " lessons passed");
-  terminal.type("l");
-  EXPECT_SHOWS(terminal, "no longer passes  01 self_attention_v1");
-  terminal.type("s");
-  EXPECT_SHOWS(terminal, "yours: self_attention_v1.cpp");  // still: it passed once
+  type_and_see(terminal, {{"l", "no longer passes  01 self_attention_v1"},
+                          {"s", "yours: self_attention_v1.cpp"}});  // still: it passed once
 }
 
 TEST_F(Evening, GoesThroughTheListWithArrowsAndEnter) {
-  ScreenRobot terminal(tool(), {20, 60});  // too small for all lessons
-  ASSERT_SHOWS(terminal, none_passed());
-  terminal.type("l");
-  EXPECT_SHOWS(terminal, "> now  01 self_attention_v1");
+  ScreenRobot& terminal = begin({20, 60});  // too small for all lessons
   const auto lessons = find_lessons(copy);
   std::string downs, ups;  // more than are read at once, as from a key that is held down
   for (std::size_t i = 0; i < 2 * lessons.size(); ++i) downs += key::down, ups += key::up;
-  terminal.type(downs);
-  EXPECT_SHOWS(terminal, ">      " + replaced(lessons.back().name, "_", " "));
-  terminal.type(ups);
-  EXPECT_SHOWS(terminal, ">      00 warm_up");
-  terminal.type(key::escape);
-  EXPECT_SHOWS(terminal, "TODO(01.1) is not written yet");
-  terminal.type("l");
-  EXPECT_SHOWS(terminal, "> now  01 self_attention_v1");
-  terminal.type(key::up);
-  EXPECT_SHOWS(terminal, ">      00 warm_up");
-  terminal.type(key::enter);
-  EXPECT_SHOWS(terminal, "write  lessons/00_warm_up/softmax.cpp");
+  type_and_see(terminal, {{"l", "> now  01 self_attention_v1"},
+                          {downs, ">      " + lessons.back().title()},
+                          {ups, ">      00 warm_up"},
+                          {key::escape, "TODO(01.1) is not written yet"},
+                          {"l", "> now  01 self_attention_v1"},
+                          {key::up, ">      00 warm_up"},
+                          {key::enter, "write  lessons/00_warm_up/softmax.cpp"}});
   EXPECT_SHOWS(terminal, "Welcome!");
 }
 
 TEST_F(Evening, ResetsAfterAskingAndLosesNothing) {
   save("// mine\n" + right);
-  ScreenRobot terminal(tool(), {30, 120});
-  ASSERT_SHOWS(terminal, heading);
-  terminal.type("r");
-  EXPECT_SHOWS(terminal, "Put the stubs of 01 self_attention_v1 back?");
-  terminal.type("n");
-  EXPECT_SHOWS(terminal, "Nothing was changed.");
+  ScreenRobot& terminal = begin({30, 120}, heading);
+  type_and_see(terminal, {{"r", "Put the stubs of 01 self_attention_v1 back?"}, {"n", "Nothing was changed."}});
   EXPECT_EQ(read_file(answer), "// mine\n" + right);
-  terminal.type("r");
-  EXPECT_SHOWS(terminal, "Put the stubs of 01 self_attention_v1 back?");
-  terminal.type("y");
   const std::string command = "./learn backups restore ";
-  ASSERT_SHOWS(terminal, "Reset. What you wrote: " + command);
+  type_and_see(terminal, {{"r", "Put the stubs of"}, {"y", "Reset. What you wrote: " + command}});
   EXPECT_EQ(read_file(answer), stub);
   const std::string note = row_with(terminal, command);
   const std::string backup = note.substr(note.find(command) + command.size());
   ASSERT_SHOWS(terminal, none_passed());
   EXPECT_SHOWS(terminal, command + backup);
-  terminal.type("r");
-  EXPECT_SHOWS(terminal, "Nothing to reset");
-  terminal.type("q");
-  EXPECT_EQ(terminal.wait_for_exit(), 0);
+  type_and_see(terminal, {{"r", "Nothing to reset"}, {"q", "./learn goes on with"}});
 
   ScreenRobot restoring(tool({"backups", "restore", backup}));
   EXPECT_EQ(restoring.wait_for_exit(), 0) << restoring;
@@ -302,27 +246,20 @@ TEST_F(Evening, ResetsAfterAskingAndLosesNothing) {
 }
 
 TEST_F(Evening, ChecksAllLessonsUntilItIsStopped) {
-  ScreenRobot terminal(tool());
-  ASSERT_SHOWS(terminal, none_passed());
-  terminal.type("c");
-  ASSERT_SHOWS(terminal, "00 warm_up: not started");  // without a compiler
+  ScreenRobot& terminal = begin();
+  type_and_see(terminal, {{"c", "00 warm_up: not started"}});  // without a compiler
   EXPECT_SHOWS(terminal, "19 flash_attention: not started");
   EXPECT_THAT(terminal.screen(), HasSubstr(none_passed()));  // what is known of this one stays
   save(stub + "// begun\n");
   ASSERT_SHOWS(terminal, "building");
   ASSERT_SHOWS(terminal, none_passed());
   std::ofstream(copy / "lessons/02_fused_qkv/self_attention_v2.cpp", std::ios::app) << "// begun\n";
-  terminal.type("c");
-  EXPECT_SHOWS(terminal, "Ctrl-C stops.");
+  type_and_see(terminal, {{"c", "Ctrl-C stops."}});
   ASSERT_SHOWS(terminal, "✗ 01 self_attention_v1: 0 of ");
   ASSERT_SHOWS(terminal, "02 fused_qkv: building");
-  terminal.type(key::escape);
-  EXPECT_SHOWS(terminal, "02 fused_qkv: building");  // there is no other view of it
-  terminal.type(key::ctrl_c);
-  EXPECT_SHOWS(terminal, "stopped");
+  type_and_see(terminal, {{key::escape, "02 fused_qkv: building"}, {key::ctrl_c, "stopped"}});  // no other view of it
   EXPECT_GONE(terminal, "02 fused_qkv");
-  terminal.type(key::escape);
-  EXPECT_SHOWS(terminal, "TODO(01.1) is not written yet");
+  type_and_see(terminal, {{key::escape, "TODO(01.1) is not written yet"}});
   EXPECT_SHOWS(terminal, none_passed());
 }
 
@@ -356,16 +293,14 @@ TEST_F(Evening, NoticesEverySaveWithinAThirdOfASecond) {
   fs::copy_file(answer, elsewhere, fs::copy_options::overwrite_existing);
   fs::remove(answer);
   fs::create_symlink(elsewhere, answer);
-  ScreenRobot terminal(tool());
-  ASSERT_SHOWS(terminal, none_passed());
+  ScreenRobot& terminal = begin();
   EXPECT_LE(seconds_to_notice(terminal, [&] { save_as(elsewhere, next_text()); }), 0.3) << "a link\n" << terminal;
   EXPECT_TRUE(fs::is_symlink(answer));
   fs::remove(answer);
 }
 
 TEST_F(Evening, JudgesTheNewestTextWhenSomebodySavesWhileItBuilds) {
-  ScreenRobot terminal(tool());
-  ASSERT_SHOWS(terminal, none_passed());
+  ScreenRobot& terminal = begin();
   const fs::path pipe = copy / ".learn/held.hpp";  // the compiler waits at the end of the text for what we do not write
   ASSERT_EQ(mkfifo(pipe.c_str(), S_IRUSR | S_IWUSR), 0);
   save(mistaken("unscaled") + "#include \"" + pipe.string() + "\"\n");
@@ -376,7 +311,7 @@ TEST_F(Evening, JudgesTheNewestTextWhenSomebodySavesWhileItBuilds) {
   save(right);
   ASSERT_SHOWS(terminal, "Well done.");
   close(held);
-  EXPECT_THAT(terminal.transcript(), Not(HasSubstr(not_passed)));
+  EXPECT_THAT(terminal.transcript(), Not(HasSubstr("not divided by √D")));
   save_by_renaming(mistaken("unscaled"));
   save_by_renaming(right);
   save_by_renaming(mistaken("divided_by_dim"));
@@ -386,16 +321,14 @@ TEST_F(Evening, JudgesTheNewestTextWhenSomebodySavesWhileItBuilds) {
 // ------------------------------------------------------------------------------------------- what should not happen
 
 TEST_F(Evening, StopsAnEndlessLoopAtCtrlC) {
-  ScreenRobot terminal(tool());
-  ASSERT_SHOWS(terminal, none_passed());
+  ScreenRobot& terminal = begin();
   const std::string loop = "for (volatile bool on = true; on;) {\n}";
   for (const auto& text :
        {beginning_with(loop), "static const int early = [] { " + loop + " return 1; }();\n" + right}) {
     save(text);
     ASSERT_TRUE(terminal.wait_for("checking")) << terminal;
     ASSERT_TRUE(comes_true([&] { return !working().empty(); }));
-    terminal.type(key::ctrl_c);
-    EXPECT_SHOWS(terminal, "01 self_attention_v1: stopped before there was a verdict");
+    type_and_see(terminal, {{key::ctrl_c, "01 self_attention_v1: stopped before there was a verdict"}});
     EXPECT_TRUE(comes_true([&] { return working().empty(); }));
   }
   terminal.type(key::ctrl_c);
@@ -421,8 +354,7 @@ TEST_F(Evening, ShowsTheFirstErrorAndLetsOneScrollToTheLast) {
   std::string errors;
   for (int i = 0; i < 40; ++i) errors += "  missing_name_" + std::to_string(i) + "();\n";
   save(beginning_with(errors));
-  ScreenRobot terminal(tool());
-  ASSERT_SHOWS(terminal, "missing_name_0");
+  ScreenRobot& terminal = begin({}, "missing_name_0");
   EXPECT_THAT(row_with(terminal, "self_attention_v1.cpp:"), HasSubstr(answer_file));
   EXPECT_SHOWS(terminal, "more lines (arrow down)");
   EXPECT_THAT(terminal.screen(), AllOf(Not(HasSubstr("ninja")), Not(HasSubstr("FAILED")), EndsWith(all_keys)));
@@ -431,23 +363,20 @@ TEST_F(Evening, ShowsTheFirstErrorAndLetsOneScrollToTheLast) {
   }
   EXPECT_SHOWS(terminal, "01 self_attention_v1 does not compile yet");
   EXPECT_GONE(terminal, "more lines");
-  terminal.type(key::up);
-  EXPECT_SHOWS(terminal, "more lines");
+  type_and_see(terminal, {{key::up, "more lines"}});
   for (int i = 0; i < 40; ++i) terminal.type("\x1b[5~");
   EXPECT_SHOWS(terminal, "missing_name_0");
-  for (const std::string form : {"\x1b[F", "\x1bOF", "\x1b[4~"}) {
-    terminal.type(form);  // End, as one terminal or another sends it
+  for (const auto& [end, home] : {std::pair{"\x1b[F", "\x1b[H"}, {"\x1bOF", "\x1bOH"}, {"\x1b[4~", "\x1b[1~"}}) {
+    terminal.type(end);  // as one terminal or another sends it
     EXPECT_GONE(terminal, "more lines");
-    terminal.type(form == "\x1b[F" ? "\x1b[H" : form == "\x1bOF" ? "\x1bOH" : "\x1b[1~");
-    EXPECT_SHOWS(terminal, "missing_name_0");
+    type_and_see(terminal, {{home, "missing_name_0"}});
   }
 }
 
 TEST_F(Evening, IsNotGarbledByWhatALearnersProgramPrints) {
   const std::string naughty = R"("\x1b[2J\x1b[10;10Hhere\tand\rthere" << std::string(300, '@') << " end\n")";
   save(beginning_with("  std::cout << " + naughty + ";\n  throw 42;"));
-  ScreenRobot terminal(tool(), {40, 100});
-  ASSERT_SHOWS(terminal, "?[2J?[10;10Hhere");
+  ScreenRobot& terminal = begin({40, 100}, "?[2J?[10;10Hhere");
   EXPECT_SHOWS(terminal, " end");
   EXPECT_THAT(terminal.screen(), AllOf(StartsWith(heading), EndsWith(all_keys)));
   const std::string screen = terminal.screen();
@@ -458,18 +387,14 @@ TEST_F(Evening, IsNotGarbledByWhatALearnersProgramPrints) {
 // ------------------------------------------------------------------------------------------------------ the terminal
 
 TEST_F(Evening, IsAsIfStartedAnewAfterEveryChangeOfSize) {
-  ScreenRobot terminal(tool());
-  ASSERT_SHOWS(terminal, none_passed());
+  ScreenRobot& terminal = begin();
   for (const auto& [rows, columns] : {std::pair{20, 60}, {50, 200}, {10, 40}, {30, 100}}) {
     ScreenRobot fresh(tool(), {rows, columns});
     terminal.resize(rows, columns);
     const auto same = [&] { return terminal.screen() == fresh.screen(); };
     EXPECT_TRUE(comes_true(same)) << terminal << fresh;
     EXPECT_THAT(terminal.screen(), AllOf(StartsWith("01 self_attention_v1: "), HasSubstr("q quit")));
-    terminal.type("l");
-    fresh.type("l");
-    EXPECT_SHOWS(terminal, "> now  01");
-    EXPECT_SHOWS(fresh, "> now  01");
+    for (ScreenRobot* one : {&terminal, &fresh}) type_and_see(*one, {{"l", "> now  01"}});
     EXPECT_TRUE(comes_true(same)) << terminal << fresh;
     terminal.type(key::escape);
   }
@@ -503,8 +428,7 @@ TEST_F(Evening, LeavesTheTerminalAsItWas) {
 
 TEST_F(Evening, JudgesAFileThatComesBackWithAnOlderTime) {
   save(right);
-  ScreenRobot terminal(tool());
-  ASSERT_SHOWS(terminal, all_passed());
+  ScreenRobot& terminal = begin({}, all_passed());
   for (const bool passes : {false, true}) {
     const fs::path beside = answer.string() + ".tmp";
     std::ofstream(beside) << (passes ? right : stub);
@@ -516,10 +440,9 @@ TEST_F(Evening, JudgesAFileThatComesBackWithAnOlderTime) {
 
 TEST_F(Evening, JudgesAgainWhenTheCourseIsUpdated) {
   save(mistaken("unscaled"));
-  ScreenRobot terminal(tool());
-  ASSERT_SHOWS(terminal, "likely  the scores are " + not_passed);
+  ScreenRobot& terminal = begin({}, unscaled);
   const fs::path catalogue = copy / "tests/01_self_attention_v1/mistakes.json";
-  save_as(catalogue, replaced(read_file(catalogue), "the scores are " + not_passed, "the scores lack their √D"));
+  save_as(catalogue, replaced(read_file(catalogue), "the scores are not divided by √D", "the scores lack their √D"));
   ASSERT_SHOWS(terminal, "likely  the scores lack their √D");
 }
 
@@ -533,37 +456,27 @@ TEST_F(Evening, CallsTheEditorWithTheLessonsFiles) {
   ScreenRobot terminal(noting_modes(notes), {30, 100, {{"EDITOR", "sh " + editor.string() + " --wait"}}});
   ASSERT_SHOWS(terminal, none_passed());
   const std::string before = terminal.screen();
-  terminal.type("e");
-  ASSERT_SHOWS(terminal, "editing: --wait " + answer_file);
-  terminal.type("typed in the editor\r");
-  ASSERT_SHOWS(terminal, none_passed());
+  type_and_see(terminal, {{"e", "editing: --wait " + answer_file}, {"typed in the editor\r", none_passed()}});
   EXPECT_TRUE(comes_true([&] { return terminal.screen() == before; })) << terminal;
   EXPECT_EQ(read_file(answer), stub + "// typed in the editor\n");
   EXPECT_THAT(read_file(notes / "modes"), AllOf(HasSubstr(" icanon"), HasSubstr(" echo "), Not(HasSubstr("-icanon"))));
-  terminal.type("q");
-  ASSERT_SHOWS(terminal, "over");
+  type_and_see(terminal, {{"q", "over"}});
   EXPECT_EQ(read_file(notes / "after"), read_file(notes / "before"));
 }
 
 TEST_F(Evening, ShowsTheChapterInAPagerThatSurvivesCtrlC) {
-  ScreenRobot terminal(tool(), {30, 100, {{"PAGER", "less"}}});
-  ASSERT_SHOWS(terminal, none_passed());
-  terminal.type("o");
-  ASSERT_SHOWS(terminal, "The cat sat down");
+  ScreenRobot& terminal = begin({30, 100, {{"PAGER", "less"}}});
+  type_and_see(terminal, {{"o", "The cat sat down"}});
   EXPECT_THAT(terminal.screen(), Not(HasSubstr("<!--")));
   terminal.type(key::ctrl_c);
   pause_for(200);
   terminal.type(" ");
   EXPECT_GONE(terminal, "The cat sat down");
-  terminal.type("q");
-  ASSERT_SHOWS(terminal, "h hint  o read");
-  terminal.type("h");  // keys are the screen's again
-  EXPECT_SHOWS(terminal, "hint 1 of 3");
+  type_and_see(terminal, {{"q", "h hint  o read"}, {"h", "hint 1 of 3"}});  // keys are the screen's again
 }
 
 TEST_F(Evening, TakesAWordForNoKeys) {
-  ScreenRobot terminal(tool(), {30, 100, {{"EDITOR", "echo edited with"}}});
-  ASSERT_SHOWS(terminal, none_passed());
+  ScreenRobot& terminal = begin({30, 100, {{"EDITOR", "echo edited with"}}});
   terminal.type("./learn\r");
   for (const std::string letter : {".", "/", "l", "e", "a", "r", "n"}) {
     terminal.type(letter);
@@ -572,8 +485,7 @@ TEST_F(Evening, TakesAWordForNoKeys) {
   pause_for(500);
   EXPECT_THAT(terminal.transcript(), Not(HasSubstr("edited with")));
   EXPECT_SHOWS(terminal, heading);
-  terminal.type("l");
-  EXPECT_SHOWS(terminal, "> now");
+  type_and_see(terminal, {{"l", "> now"}});
 }
 
 TEST_F(Evening, TakesAUsualEditorAndSaysWhenThereIsNone) {
@@ -582,17 +494,11 @@ TEST_F(Evening, TakesAUsualEditorAndSaysWhenThereIsNone) {
     fs::create_directories(programs);
     std::ofstream(programs / "editor") << "#!/bin/sh\necho \"editing: $*\"\nread -r line\n";
     fs::permissions(programs / "editor", fs::perms::owner_all);
-    ScreenRobot terminal(tool(), {30, 100, {{"PATH", programs.string() + ":" + std::getenv("PATH")}}});
-    ASSERT_SHOWS(terminal, none_passed());
-    terminal.type("e");
-    EXPECT_SHOWS(terminal, "editing: " + answer_file);
-    terminal.type("\r");
-    ASSERT_SHOWS(terminal, none_passed());
+    ScreenRobot& terminal = begin({30, 100, {{"PATH", programs.string() + ":" + std::getenv("PATH")}}});
+    type_and_see(terminal, {{"e", "editing: " + answer_file}, {"\r", none_passed()}});
   }
-  ScreenRobot terminal(tool(), {30, 100, {{"EDITOR", "no-such-editor"}}});
-  ASSERT_SHOWS(terminal, none_passed());
-  terminal.type("e");
-  EXPECT_SHOWS(terminal, "The editor in $EDITOR could not be started.");
+  ScreenRobot& terminal = begin({30, 100, {{"EDITOR", "no-such-editor"}}});
+  type_and_see(terminal, {{"e", "The editor in $EDITOR could not be started."}});
 }
 
 TEST_F(Evening, LeavesNothingRunningAtCtrlZAndChecksAnewAfterwards) {
@@ -609,15 +515,12 @@ TEST_F(Evening, LeavesNothingRunningAtCtrlZAndChecksAnewAfterwards) {
     }
     ASSERT_SHOWS(terminal, "Stopped");
     EXPECT_TRUE(comes_true([&] { return working().empty(); }, 3)) << "a check is still running";
-    terminal.type("clear; stty -a | grep -o '.icanon'\r");
-    EXPECT_SHOWS(terminal, " icanon");
+    type_and_see(terminal, {{"clear; stty -a | grep -o '.icanon'\r", " icanon"}});
   }
-  terminal.type("fg\r");
-  ASSERT_SHOWS(terminal, "a loop that never ends?");
+  type_and_see(terminal, {{"fg\r", "a loop that never ends?"}});
   EXPECT_TRUE(comes_true([&] { return terminal.screen().rfind(heading, 0) == 0; })) << terminal;
   EXPECT_SHOWS(terminal, all_keys);
-  terminal.type("q");
-  EXPECT_SHOWS(terminal, "./learn goes on with");
+  type_and_see(terminal, {{"q", "./learn goes on with"}});
 }
 
 TEST_F(Evening, LeavesNothingRunningAtCtrlZOfACommand) {
@@ -626,40 +529,30 @@ TEST_F(Evening, LeavesNothingRunningAtCtrlZOfACommand) {
   ASSERT_SHOWS(terminal, "prompt>");
   terminal.type(typed(tool({"check", "01"})));
   ASSERT_TRUE(comes_true([&] { return !processes_with("exe", copy / "build/dev/lesson_01").empty(); }));
-  terminal.type("\x1a");
-  ASSERT_SHOWS(terminal, "Stopped");
+  type_and_see(terminal, {{"\x1a", "Stopped"}});
   EXPECT_TRUE(comes_true([&] { return working().empty(); }, 3)) << "something is still running";
-  terminal.type("clear; fg\r");
-  ASSERT_SHOWS(terminal, "a loop that never ends?");
+  type_and_see(terminal, {{"clear; fg\r", "a loop that never ends?"}});
 }
 
 TEST_F(Evening, DoesNotStopAtCtrlZWhereNobodyCouldGoOn) {
-  ScreenRobot terminal(tool());
-  ASSERT_SHOWS(terminal, none_passed());
+  ScreenRobot& terminal = begin();
   terminal.type("\x1a");
-  terminal.type("l");
-  EXPECT_SHOWS(terminal, "> now");
+  type_and_see(terminal, {{"l", "> now"}});
 }
 
 // ------------------------------------------------------------------------------------------------------------ styles
 
 TEST_F(Evening, IsPlainTextInWordsWhereThatIsWanted) {
-  const ScreenRobot::Options usual = {60, 100}, dumb = {60, 100, {{"TERM", "dumb"}}};
+  const TerminalOptions usual = {60, 100}, dumb = {60, 100, {{"TERM", "dumb"}}};
   for (const auto& [options, arguments, cross] :
        {std::tuple{usual, std::vector<std::string>{"--plain"}, "FAILED "}, {dumb, {}, "✗ "}}) {
     ScreenRobot terminal(tool(arguments), options);
     ASSERT_SHOWS(terminal, none_passed());
     EXPECT_SHOWS(terminal, cross + std::string("01 self_attention_v1"));
-    terminal.type("h");
-    EXPECT_SHOWS(terminal, "hint 1 of 3");
-    terminal.type("l" + key::up);
-    EXPECT_SHOWS(terminal, "at: 00 warm_up");
-    terminal.type(key::escape);
-    terminal.type("x");
+    type_and_see(terminal, {{"h", "hint 1 of 3"}, {"l" + key::up, "at: 00 warm_up"}});
+    terminal.type(key::escape + "x");
     pause_for(400);  // or it would begin a word
-    terminal.type("?");
-    EXPECT_SHOWS(terminal, "Enter checks again");
-    terminal.type("q");
+    type_and_see(terminal, {{"?", "Enter checks again"}, {"q", "./learn goes on with"}});
     EXPECT_EQ(terminal.wait_for_exit(), 0) << terminal;
     EXPECT_THAT(terminal.transcript(), Not(HasSubstr("\x1b"))) << cross;
     EXPECT_THAT(terminal.transcript(), Not(HasSubstr(std::string(cross) == "✗ " ? "FAILED " : "✗")));
@@ -668,18 +561,15 @@ TEST_F(Evening, IsPlainTextInWordsWhereThatIsWanted) {
 
 TEST_F(Evening, IsAScreenWithoutColoursWithNoColor) {
   save(mistaken("unscaled"));
-  ScreenRobot terminal(tool(), {60, 100, {{"NO_COLOR", "1"}}});
-  ASSERT_SHOWS(terminal, "likely  the scores are " + not_passed);
+  ScreenRobot& terminal = begin({60, 100, {{"NO_COLOR", "1"}}}, unscaled);
   EXPECT_SHOWS(terminal, "✗ 01 self_attention_v1");
   EXPECT_FALSE(terminal.colored()) << terminal;
-  terminal.type("l");
-  EXPECT_SHOWS(terminal, "> now");
+  type_and_see(terminal, {{"l", "> now"}});
   EXPECT_GONE(terminal, "likely");  // it is drawn over, not appended
 }
 
 TEST_F(Evening, IsAsciiInALocaleThatKnowsNothingElse) {
-  ScreenRobot terminal(tool(), {40, 100, {{"LC_ALL", "C"}}});
-  ASSERT_SHOWS(terminal, none_passed());
+  ScreenRobot& terminal = begin({40, 100, {{"LC_ALL", "C"}}});
   for (const std::string key : {"h", "h", "h", "l", "r", "\x1b"}) {
     terminal.type(key);
     pause_for(100);
@@ -687,14 +577,13 @@ TEST_F(Evening, IsAsciiInALocaleThatKnowsNothingElse) {
   save(mistaken("unscaled"));
   ASSERT_SHOWS(terminal, "likely  the scores are not divided by sqrt D");
   EXPECT_SHOWS(terminal, "FAILED 01 self_attention_v1 - SelfAttentionV1.");
-  EXPECT_TRUE(is_ascii(terminal.transcript())) << terminal;
+  EXPECT_TRUE(terminal.is_ascii()) << terminal;
 }
 
 TEST_F(Evening, FitsNarrowAndWideTerminals) {
   save(mistaken("unscaled"));
   for (const int columns : {60, 80, 200}) {
-    ScreenRobot terminal(tool(), {40, columns});
-    ASSERT_SHOWS(terminal, "likely  the scores are " + not_passed);
+    ScreenRobot& terminal = begin({40, columns}, unscaled);
     const auto rows = lines_of(terminal.screen());
     EXPECT_THAT(rows.front(), StartsWith(heading));
     EXPECT_THAT(rows.back(), EndsWith("q quit"));  // no break in between

@@ -47,9 +47,6 @@ const std::string own_05 = "lessons/05_interview_self_attention/self_attention_i
 const std::string solution_01 = "solutions/01_self_attention_v1/self_attention_v1.cpp";
 const std::string solution_05 = "solutions/05_interview_self_attention/self_attention_interview.hpp";
 
-/// For what has to be built first: some seconds, on a busy machine many.
-constexpr double building = 300;
-
 /// The copy of the course, put back, with this state.
 fs::path copy_with(const json& state) {
   const fs::path copy = fresh_course_copy();
@@ -60,15 +57,6 @@ fs::path copy_with(const json& state) {
 }
 
 json state_of(const fs::path& copy) { return read_json(copy / ".learn/state.json"); }
-
-/// The text of a lesson's solution with one of its catalogued mistakes in it.
-std::string with_mistake(const fs::path& copy, const std::string& lesson, const std::string& id) {
-  for (const auto& mistake : Lesson{copy, lesson}.mistakes()) {
-    if (mistake.id != id) continue;
-    return lesson::apply(mistake, read_file(copy / "solutions" / lesson / mistake.file));
-  }
-  throw std::invalid_argument("no mistake " + id);
-}
 
 /// The seconds that the clock in the corner shows; -1 where there is none.
 int seconds_left(ScreenRobot& terminal) {
@@ -95,10 +83,6 @@ void quit(ScreenRobot& terminal, int exit_code = 0) {
   EXPECT_EQ(terminal.wait_for_exit(), exit_code) << terminal;
 }
 
-bool is_ascii(const std::string& text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
-
 /// A beginning of a text that is not broken over two lines.
 std::string beginning(const std::string& text) { return text.substr(0, 28); }
 
@@ -122,32 +106,13 @@ json card_due(long day, int repetitions = 0, double easiness = 2.5, int interval
 
 // --------------------------------------------------------------------------------------------------- interviews
 
-/// Lesson 05's, as an interview begins.
-void expect_the_task(ScreenRobot& terminal) {
-  ASSERT_SHOWS(terminal, "Interview: 05 interview_self_attention");
-  EXPECT_SHOWS(terminal, "Write self-attention from a blank page");
-  EXPECT_SHOWS(terminal, "0 checks used");
-  EXPECT_SHOWS(terminal, "write  " + page_05);
-  EXPECT_SHOWS(terminal, " 14:");
-  EXPECT_TRUE(counts_down(terminal)) << terminal;
-}
-
-/// Opens the task over the failure, and goes back.
-void look_at_the_task_again(ScreenRobot& terminal) {
-  terminal.type("t");
-  EXPECT_SHOWS(terminal, "Write self-attention from a blank page");
-  terminal.type("t");
-  EXPECT_SHOWS(terminal, "value   worst at");
-}
-
 /// Opens the answer to each follow-up question.
 void answer_aloud(ScreenRobot& terminal, const std::vector<lesson::Question>& questions) {
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_SHOWS(terminal, "Follow-up question " + std::to_string(i + 1) + " of 3");
     EXPECT_SHOWS(terminal, beginning(questions[i].text));
     EXPECT_THAT(terminal.screen(), Not(HasSubstr(beginning(questions[i].answer))));
-    terminal.type("a");
-    EXPECT_SHOWS(terminal, beginning(questions[i].answer));
+    type_and_see(terminal, {{"a", beginning(questions[i].answer)}});
     terminal.type("n");
   }
   EXPECT_SHOWS(terminal, "Follow-up question 3 of 3");
@@ -176,33 +141,32 @@ TEST(MockInterview, IsPassedAfterAMistakeThatWasNamed) {
   ASSERT_GE(questions.size(), 3u);
 
   ScreenRobot terminal(tool_on_copy({"interview", "05"}), {40, 100});
-  expect_the_task(terminal);
+  for (const std::string text :
+       {"Interview: 05 interview_self_attention, 14:", "Write self-attention from a blank page", "0 checks used",
+        "write  .learn/interview/05"}) {
+    ASSERT_SHOWS(terminal, text);
+  }
+  EXPECT_TRUE(counts_down(terminal)) << terminal;
   EXPECT_THAT(read_file(copy / page_05), AllOf(HasSubstr("class SelfAttentionInterview {};"), Not(HasSubstr("TODO"))));
 
-  put(copy / page_05, with_mistake(copy, blank_class, "unscaled"));
-  terminal.type("c");
-  ASSERT_TRUE(terminal.wait_for("checks passed", building)) << terminal;
+  put(copy / page_05, with_mistake(Lesson{copy, blank_class}, "unscaled"));
+  type_and_see(terminal, {{"c", "checks passed"}});
   EXPECT_SHOWS(terminal, "1 check used");
   EXPECT_SHOWS(terminal, "value   worst at");
   EXPECT_SHOWS(terminal, "where   " + page_05);
   EXPECT_THAT(terminal.screen(), AllOf(Not(HasSubstr("learn hint")), Not(HasSubstr("likely")), Not(HasSubstr(own_05))));
 
-  look_at_the_task_again(terminal);
+  type_and_see(terminal, {{"t", "Write self-attention from a blank page"}, {"t", "value   worst at"}});
   fs::copy_file(copy / solution_05, copy / page_05, fs::copy_options::overwrite_existing);
-  terminal.type("c");
-  ASSERT_TRUE(terminal.wait_for("Passed: ", building)) << terminal;
+  type_and_see(terminal, {{"c", "Passed: "}});
   EXPECT_SHOWS(terminal, "minutes of 15, 2 checks used");
   EXPECT_SHOWS(terminal, "A personal best. 1 attempt so far.");
   EXPECT_SHOWS(terminal, "mistake  the scores are not divided by √D");
   EXPECT_EQ(seconds_left(terminal), -1) << "the clock is gone";
   answer_aloud(terminal, questions);
-  terminal.type("d");
-  EXPECT_SHOWS(terminal, "yours: self_attention_interview.hpp");
-  terminal.type("d");
-  EXPECT_SHOWS(terminal, "Follow-up question 3 of 3");
-  terminal.type("s");  // as in the watch mode
-  EXPECT_SHOWS(terminal, "yours: self_attention_interview.hpp");
-  EXPECT_SHOWS(terminal, "the reference");
+  type_and_see(terminal, {{"d", "yours: self_attention_interview.hpp"},
+                          {"d", "Follow-up question 3 of 3"},
+                          {"s", "the reference"}});  // as in the watch mode
   quit(terminal);
 
   expect_a_pass_after_an_unscaled_answer(state_of(copy), questions[0].text);
@@ -218,8 +182,7 @@ TEST(MockInterview, GoesOnWhenTheTimeIsOverAndCountsAsLate) {
   EXPECT_SHOWS(terminal, "Time is up. Go on if you like: it counts as late.");
   EXPECT_SHOWS(terminal, " over");
   fs::copy_file(copy / solution_01, copy / page_01, fs::copy_options::overwrite_existing);
-  terminal.type("c");
-  ASSERT_TRUE(terminal.wait_for("Passed, late: ", building)) << terminal;
+  type_and_see(terminal, {{"c", "Passed, late: "}});
   EXPECT_SHOWS(terminal, "minutes of 0.05, 1 check used");
   EXPECT_SHOWS(terminal, "Your best: 0.0 minutes, on 2026-11-01. 2 attempts so far.");
   const auto questions = Lesson{copy, first_lesson}.questions();
@@ -238,15 +201,10 @@ TEST(MockInterview, CountsAsNotPassedWhenGivenUpAndAsksBefore) {
   const fs::path copy = copy_with({{"cards", {{blank_class, card_due(today() + 9, 3, 2.5, 15)}}}});
   ScreenRobot terminal(tool_on_copy({"interview", "05"}), {30, 100});
   ASSERT_SHOWS(terminal, " 14:");
-  terminal.type("q");
-  EXPECT_SHOWS(terminal, "Hand it in as it is? It counts as not passed.");
+  type_and_see(terminal, {{"q", "Hand it in as it is? It counts as not passed."}});
   EXPECT_TRUE(counts_down(terminal)) << "the clock stays while it asks\n" << terminal;
-  terminal.type("n");
-  EXPECT_SHOWS(terminal, "Write self-attention from a blank page");
-  terminal.type("q");
-  EXPECT_SHOWS(terminal, "Hand it in as it is?");
-  terminal.type("y");
-  EXPECT_SHOWS(terminal, "Not passed: ");
+  type_and_see(terminal,
+               {{"n", "Write self-attention from a blank page"}, {"q", "Hand it in as it is?"}, {"y", "Not passed: "}});
   EXPECT_SHOWS(terminal, "minutes of 15, 0 checks used");
   EXPECT_SHOWS(terminal, "1 attempt so far; none passed yet.");
   EXPECT_SHOWS(terminal, "Follow-up question 1 of 3");
@@ -266,12 +224,10 @@ TEST(MockInterview, CountsNoCheckThatDoesNotCompile) {
   ScreenRobot terminal(tool_on_copy({"interview", "01"}), {40, 100});
   ASSERT_SHOWS(terminal, "0 checks used");
   put(copy / page_01, "not C++\n");
-  terminal.type("c");
-  ASSERT_TRUE(terminal.wait_for("It does not compile yet. That does not count as a check.", building)) << terminal;
+  type_and_see(terminal, {{"c", "It does not compile yet. That does not count as a check."}});
   EXPECT_SHOWS(terminal, "0 checks used");
   fs::copy_file(copy / solution_01, copy / page_01, fs::copy_options::overwrite_existing);
-  terminal.type("c");
-  ASSERT_TRUE(terminal.wait_for("Passed: ", building)) << terminal;
+  type_and_see(terminal, {{"c", "Passed: "}});
   EXPECT_SHOWS(terminal, "1 check used");
 }
 
@@ -283,68 +239,42 @@ std::string drawn() {
   return screen.substr(screen.find("Interview: ") + 11, 2);
 }
 
-TEST(MockInterview, IsByChanceOnALessonThatPassed) {
+TEST(MockInterview, IsByChanceOnALessonThatPassedOrWhileFewDidOnAnImportantOne) {
+  const fs::path copy = fresh_course_copy();
+  EXPECT_EQ(lesson::find_lesson(copy, drawn()).study().asked, lesson::Asked::often);
   const json passed = {{"first_passed", "2026-11-01T09:00:00+0100"}, {"passing", true}};
   copy_with({{"lessons", {{first_lesson, passed}, {"02_fused_qkv", passed}, {blank_class, passed}}},
              {"interviews", {interview_on(first_lesson, "2026-11-03", 12, true)}}});
   for (int i = 0; i < 5; ++i) EXPECT_THAT(drawn(), testing::AnyOf("02", "05")) << "the last one was on 01";
 }
 
-TEST(MockInterview, IsByChanceOnAnImportantLessonWhileFewPassed) {
-  const fs::path copy = fresh_course_copy();
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(lesson::find_lesson(copy, drawn()).study().asked, lesson::Asked::often);
-  }
-}
-
 TEST(MockInterview, GoesOnWhenCtrlCStopsACheck) {
   fresh_course_copy();
   ScreenRobot terminal(tool_on_copy({"interview", "05"}), {30, 100});
   ASSERT_SHOWS(terminal, " 14:");
-  terminal.type("c" + key::ctrl_c);
-  EXPECT_SHOWS(terminal, "The check was stopped.");
+  type_and_see(terminal, {{"c" + key::ctrl_c, "The check was stopped."}});
   EXPECT_SHOWS(terminal, "Write self-attention from a blank page");
   EXPECT_SHOWS(terminal, " 14:");
-  terminal.type(key::ctrl_c);
-  EXPECT_SHOWS(terminal, "Nothing is running. q hands in.");
-  terminal.type("qy");
-  EXPECT_SHOWS(terminal, "Not passed: ");
-  terminal.type(key::ctrl_c);
-  EXPECT_SHOWS(terminal, "Nothing is running. q quits.");
+  type_and_see(terminal, {{key::ctrl_c, "Nothing is running. q hands in."},
+                          {"qy", "Not passed: "},
+                          {key::ctrl_c, "Nothing is running. q quits."}});
   quit(terminal, 1);
 }
 
 TEST(MockInterview, IsPlainTextInAsciiWhenThatIsWanted) {
   const fs::path copy = fresh_course_copy();
   ScreenRobot terminal(tool_on_copy({"interview", "01", "--plain"}), {60, 80, {{"LC_ALL", "C"}}});
-  ASSERT_SHOWS(terminal, "0 checks used, 14:5");
+  ASSERT_SHOWS(terminal, "Interview: 01 self_attention_v1, 14:5");
   EXPECT_SHOWS(terminal, "Write self-attention for me");
-  terminal.type("c");
-  ASSERT_TRUE(terminal.wait_for("FAILED 01 self_attention_v1 - ", building)) << terminal;
-  terminal.type("qy");
-  EXPECT_SHOWS(terminal, "Not passed: ");
+  type_and_see(terminal, {{"c", "FAILED 01 self_attention_v1 - "}, {"qy", "Not passed: "}});
   quit(terminal, 1);
   const std::string all = terminal.transcript();
   EXPECT_EQ(all.find('\x1b'), std::string::npos);
-  EXPECT_TRUE(is_ascii(all));
+  EXPECT_TRUE(terminal.is_ascii());
   const std::string checking = "checking ...";
   const auto once = all.find(checking);
   EXPECT_NE(once, std::string::npos);
   EXPECT_EQ(all.find(checking, once + 1), std::string::npos) << "it is written once, however long it takes";
-}
-
-TEST(MockInterview, CanBeReadToItsEndInASmallTerminal) {
-  fresh_course_copy();
-  ScreenRobot terminal(tool_on_copy({"interview", "05"}), {24, 60, {{"LC_ALL", "C"}}});
-  ASSERT_SHOWS(terminal, " 14:");
-  EXPECT_SHOWS(terminal, "Interview: 05 interview_self_attention");
-  EXPECT_SHOWS(terminal, "c check (it counts)  e edit  q hand in");
-  EXPECT_SHOWS(terminal, "more lines (arrow down)");
-  for (int i = 0; i < 40; ++i) terminal.type(key::down);
-  EXPECT_SHOWS(terminal, "another shape.");
-  for (int i = 0; i < 3; ++i) terminal.type(key::up);
-  EXPECT_GONE(terminal, "another shape.");
-  EXPECT_TRUE(is_ascii(terminal.transcript()));
 }
 
 TEST(MockInterview, IsOnTheLessonWhoseTurnItIs) {
@@ -374,14 +304,18 @@ TEST(MockInterview, TakesOnlyWhatTheLessonBeginsWith) {
 
 // ------------------------------------------------------------------------------------------------------ reviews
 
-/// The card of a question in lesson 01.
-std::string card_of(const fs::path& copy, std::size_t question) {
-  return first_lesson + ": " + Lesson{copy, first_lesson}.questions().at(question).text;
+/// The questions of lesson 01, and their cards.
+std::vector<lesson::Question> questions_01() { return Lesson{ATTN_ROOT, first_lesson}.questions(); }
+std::string card_of(std::size_t question) { return first_lesson + ": " + questions_01().at(question).text; }
+
+judge::Answer ask_review(const std::vector<std::string>& options, const fs::path& copy) {
+  std::vector<std::string> arguments = {"review"};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  return judge::ask(tool_on_copy(arguments), copy);
 }
 
 TEST(Review, AsksAndMovesTheDatesAsSm2Says) {
-  const fs::path course = fresh_course_copy();
-  auto questions = Lesson{course, first_lesson}.questions();
+  auto questions = questions_01();
   questions.resize(2);
   std::sort(questions.begin(), questions.end(), [](const auto& a, const auto& b) { return a.text < b.text; });
   const std::string known = first_lesson + ": " + questions[0].text;
@@ -394,19 +328,15 @@ TEST(Review, AsksAndMovesTheDatesAsSm2Says) {
   EXPECT_SHOWS(terminal, beginning(questions[0].text));
   EXPECT_SHOWS(terminal, "Say your answer aloud.");
   EXPECT_THAT(terminal.screen(), Not(HasSubstr(beginning(questions[0].answer))));
-  terminal.type("5");
-  terminal.type("a");
-  EXPECT_SHOWS(terminal, beginning(questions[0].answer));
+  type_and_see(terminal, {{"5a", beginning(questions[0].answer)}});
   EXPECT_SHOWS(terminal, "How was yours?");
-  terminal.type("5");
+  type_and_see(terminal, {{"5", beginning(questions[1].text)}});
+  EXPECT_SHOWS(terminal, "Review: 1 item to go");
+  type_and_see(terminal, {{"a2", "Say your answer aloud."}});  // again, until it is graded 4
   EXPECT_SHOWS(terminal, "Review: 1 item to go");
   EXPECT_SHOWS(terminal, beginning(questions[1].text));
-  terminal.type("a2");
-  EXPECT_SHOWS(terminal, "Say your answer aloud.");  // again, until it is graded 4
-  EXPECT_SHOWS(terminal, "Review: 1 item to go");
-  EXPECT_SHOWS(terminal, beginning(questions[1].text));
-  terminal.type("a4");
-  EXPECT_SHOWS(terminal, "Reviewed 2 items. Nothing is due today. The next review is due on " + day_text(today() + 1));
+  const std::string next = "The next review is due on " + day_text(today() + 1);
+  type_and_see(terminal, {{"a4", "Reviewed 2 items. Nothing is due today. " + next}});
   EXPECT_EQ(terminal.wait_for_exit(), 0) << terminal;
 
   const json cards = state_of(copy)["cards"];
@@ -421,15 +351,9 @@ TEST(Review, OffersTheInterviewOfALessonThatIsDue) {
   ScreenRobot terminal(tool_on_copy({"review"}), {40, 100});
   ASSERT_SHOWS(terminal, "01 self_attention_v1: ");
   EXPECT_SHOWS(terminal, "Write it from blank, as an interview of 15 minutes.");
-  terminal.type("n");
-  ASSERT_SHOWS(terminal, "05 interview_self_attention: ");
-  terminal.type("y");
-  ASSERT_SHOWS(terminal, "Interview: 05 interview_self_attention");
+  type_and_see(terminal, {{"n", "05 interview_self_attention: "}, {"y", "Interview: 05 interview_self_attention"}});
   EXPECT_SHOWS(terminal, " 14:");
-  terminal.type("qy");
-  EXPECT_SHOWS(terminal, "Not passed: ");
-  terminal.type("q");
-  EXPECT_SHOWS(terminal, "Reviewed 1 item. Due today: 2 items.");
+  type_and_see(terminal, {{"qy", "Not passed: "}, {"q", "Reviewed 1 item. Due today: 2 items."}});
   EXPECT_EQ(terminal.wait_for_exit(), 0) << terminal;
   const json cards = state_of(copy)["cards"];
   EXPECT_EQ(cards[first_lesson]["due"], day_text(today()));
@@ -438,32 +362,26 @@ TEST(Review, OffersTheInterviewOfALessonThatIsDue) {
 }
 
 TEST(Review, AsksALessonsQuestionsThoughTheyAreNotDue) {
-  const fs::path course = fresh_course_copy();
   const json later = card_due(today() + 9, 3, 2.5, 15);
-  const fs::path copy =
-      copy_with({{"cards", {{card_of(course, 0), later}, {card_of(course, 1), later}, {blank_class, later}}}});
+  const fs::path copy = copy_with({{"cards", {{card_of(0), later}, {card_of(1), later}, {blank_class, later}}}});
   ScreenRobot terminal(tool_on_copy({"review", "--lesson", "01"}), {40, 100});
-  const auto questions = Lesson{course, first_lesson}.questions();
+  const auto questions = questions_01();
   ASSERT_SHOWS(terminal, "01 self_attention_v1, often asked");
   EXPECT_SHOWS(terminal, beginning(questions[0].text));
-  terminal.type("a");
-  EXPECT_SHOWS(terminal, "A senior interviewer expects:");
+  type_and_see(terminal, {{"a", "A senior interviewer expects:"}});
   EXPECT_SHOWS(terminal, beginning(questions[0].senior));
-  terminal.type("5");
-  EXPECT_SHOWS(terminal, beginning(questions[1].text));
-  terminal.type("a1");
-  EXPECT_SHOWS(terminal, beginning(questions[2].text));
-  terminal.type("q");
-  EXPECT_SHOWS(terminal, "Reviewed 2 items. Nothing is due today.");
+  type_and_see(terminal, {{"5", beginning(questions[1].text)},
+                          {"a1", beginning(questions[2].text)},
+                          {"q", "Reviewed 2 items. Nothing is due today."}});
   const json cards = state_of(copy)["cards"];
-  EXPECT_EQ(cards[card_of(course, 0)], later) << "a right answer before its day changes nothing";
-  EXPECT_EQ(cards[card_of(course, 1)]["due"], day_text(today() + 1));
+  EXPECT_EQ(cards[card_of(0)], later) << "a right answer before its day changes nothing";
+  EXPECT_EQ(cards[card_of(1)]["due"], day_text(today() + 1));
 }
 
 TEST(Review, OfAllAsksWhatPassedAndWhatIsAskedMostFirst) {
   const json passed = {{"first_passed", "2026-11-01T09:00:00+0100"}, {"passing", true}};
   const fs::path copy = copy_with({{"lessons", {{"03_masking", passed}}}});
-  const auto lines = lines_of(judge::ask(tool_on_copy({"review", "--all"}), copy).output);
+  const auto lines = lines_of(ask_review({"--all"}, copy).output);
   std::size_t questions = 0;
   for (const auto& lesson : lesson::find_lessons(copy)) questions += lesson.questions().size();
   ASSERT_THAT(lines, SizeIs(1 + questions + 1));
@@ -480,48 +398,32 @@ TEST(Review, OfAllAsksWhatPassedAndWhatIsAskedMostFirst) {
 }
 
 TEST(Review, OfWhatIsWeakAsksWhatFailedOrIsHard) {
-  const fs::path course = fresh_course_copy();
   const json made = {{"mistakes", {{"unscaled", 2}}}};
   const fs::path copy = copy_with({{"lessons", {{"07_multi_head_attention", made}}},
                                    {"cards",
-                                    {{card_of(course, 0), card_due(today() + 1, 0, 2.5, 1)},
-                                     {card_of(course, 1), card_due(today() + 5, 2, 2.36, 6)},
-                                     {card_of(course, 2), card_due(today() + 5, 2, 2.6, 6)},
-                                     {card_of(course, 3), card_due(today() + 1)}}}});
-  const auto lines = lines_of(judge::ask(tool_on_copy({"review", "--weak"}), copy).output);
-  const auto questions = Lesson{course, first_lesson}.questions();
+                                    {{card_of(0), card_due(today() + 1, 0, 2.5, 1)},
+                                     {card_of(1), card_due(today() + 5, 2, 2.36, 6)},
+                                     {card_of(2), card_due(today() + 5, 2, 2.6, 6)},
+                                     {card_of(3), card_due(today() + 1)}}}});
+  const auto lines = lines_of(ask_review({"--weak"}, copy).output);
+  const auto questions = questions_01();
   EXPECT_THAT(lines, ElementsAre("3 items:", "  01 self_attention_v1: " + questions[0].text,
                                  "  01 self_attention_v1: " + questions[1].text,
                                  "  07 multi_head_attention: write it from blank"));
-  EXPECT_THAT(judge::ask(tool_on_copy({"review", "--weak"}), fresh_course_copy()).output, HasSubstr("Nothing is weak"));
+  EXPECT_THAT(ask_review({"--weak"}, fresh_course_copy()).output, HasSubstr("Nothing is weak"));
 }
 
 TEST(Review, TakesOneChoice) {
   const fs::path copy = fresh_course_copy();
-  EXPECT_EQ(judge::ask(tool_on_copy({"review", "--all", "--weak"}), copy).exit_code, 2);
-  EXPECT_EQ(judge::ask(tool_on_copy({"review", "--all", "--lesson", "01"}), copy).exit_code, 2);
+  EXPECT_EQ(ask_review({"--all", "--weak"}, copy).exit_code, 2);
+  EXPECT_EQ(ask_review({"--all", "--lesson", "01"}, copy).exit_code, 2);
   EXPECT_EQ(judge::ask(tool_on_copy({"interview", "01", "--random"}), copy).exit_code, 2);
 }
 
-TEST(Review, ShowsLongAnswersToTheirEndInASmallTerminal) {
-  const fs::path course = fresh_course_copy();
-  const fs::path copy = copy_with({{"cards", {{card_of(course, 0), card_due(today())}}}});
-  ScreenRobot terminal(tool_on_copy({"review"}), {10, 60});
-  ASSERT_SHOWS(terminal, "a answer  q quit");
-  terminal.type("a");
-  EXPECT_SHOWS(terminal, "(arrow down)");
-  for (int i = 0; i < 30; ++i) terminal.type(key::down);
-  EXPECT_SHOWS(terminal, "0 no idea");
-  quit(terminal);
-  EXPECT_EQ(state_of(copy)["cards"][card_of(course, 0)]["due"], day_text(today()));
-}
-
 TEST(Review, ListsWhatIsDueWithoutATerminal) {
-  const fs::path course = fresh_course_copy();
-  const std::string question = Lesson{course, first_lesson}.questions().at(0).text;
-  const fs::path copy =
-      copy_with({{"cards", {{card_of(course, 0), card_due(today())}, {blank_class, card_due(today() - 3)}}}});
-  const auto [exit_code, output] = judge::ask(tool_on_copy({"review"}), copy);
+  const std::string question = questions_01().at(0).text;
+  const fs::path copy = copy_with({{"cards", {{card_of(0), card_due(today())}, {blank_class, card_due(today() - 3)}}}});
+  const auto [exit_code, output] = ask_review({}, copy);
   EXPECT_EQ(exit_code, 0);
   EXPECT_THAT(output, AllOf(HasSubstr("Due today: 2 items.\n"), HasSubstr("  01 self_attention_v1: " + question + "\n"),
                             HasSubstr("  05 interview_self_attention: write it from blank\n"), Not(HasSubstr("\x1b"))));
@@ -538,7 +440,7 @@ TEST(Review, SaysWhenNothingIsDue) {
       {json::object(), "Nothing to review yet"}, {gone, "Nothing to review yet"}, {later, next}};
   for (const auto& [cards, words] : cases) {
     const fs::path copy = copy_with({{"cards", cards}});
-    const auto [exit_code, output] = judge::ask(tool_on_copy({"review"}), copy);
+    const auto [exit_code, output] = ask_review({}, copy);
     EXPECT_EQ(exit_code, 0);
     EXPECT_THAT(output, StartsWith(words)) << cards;
     EXPECT_EQ(state_of(copy)["cards"], cards) << "lessons and questions that are gone may come back";

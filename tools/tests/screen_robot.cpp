@@ -8,14 +8,12 @@
 #include <unistd.h>
 #include <vterm.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <sstream>
+#include <set>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -29,8 +27,6 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr std::uint32_t behind_wide_character = 0xFFFFFFFF;  // the second cell of a wide one
-
 [[noreturn]] void fail(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
 
 winsize window_of(int rows, int columns) {
@@ -40,62 +36,32 @@ winsize window_of(int rows, int columns) {
   return size;
 }
 
-std::vector<std::string> environment_of(const ScreenRobot::Options& options) {
+/// The command in a clean environment. A test that runs in the background, or under nohup, ignores signals, and a
+/// program inherits that: without --default-signal Ctrl-C would do nothing.
+std::vector<std::string> in_environment(const std::vector<std::string>& command, const TerminalOptions& options) {
   std::map<std::string, std::string> environment = {{"TERM", "xterm-256color"}, {"LANG", "C.UTF-8"}};
   for (const char* name : {"PATH", "HOME", "TMPDIR", "TZ"}) {
     if (const char* value = std::getenv(name)) environment[name] = value;
   }
   for (const auto& [name, value] : options.environment) environment[name] = value;
-  std::vector<std::string> assignments;
-  for (const auto& [name, value] : environment) assignments.push_back(name + "=" + value);
-  return assignments;
+  std::vector<std::string> words = {"env", "-i", "--default-signal", "-C", options.directory.string()};
+  for (const auto& [name, value] : environment) words.push_back(name + "=" + value);
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
 }
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (auto& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-/// In the child: becomes the program. A test that runs in the background, or under nohup, ignores signals, and a
-/// program inherits that: Ctrl-C would do nothing.
-[[noreturn]] void become(char** arguments, char** environment, const fs::path& directory) {
-  for (int number = 1; number < NSIG; ++number) std::signal(number, SIG_DFL);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  environ = environment;
-  if (chdir(directory.c_str()) == 0) execvp(arguments[0], arguments);
-  std::perror(arguments[0]);
-  _exit(127);
-}
-
-/// The processes of a session that are not dead yet.
-std::vector<pid_t> alive_in_session(pid_t session) {
-  std::vector<pid_t> alive;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream file(entry.path() / "stat");
-    std::string stat;
-    std::getline(file, stat, '\0');
-    std::istringstream fields(stat.substr(stat.rfind(')') + 1));  // after "pid (its name)"
-    char state = 0;
-    pid_t parent = 0, group = 0, its_session = 0;
-    if (!(fields >> state >> parent >> group >> its_session)) continue;  // gone in between
-    if (its_session == session && state != 'Z' && state != 'X') alive.push_back(std::stoi(name));
-  }
-  return alive;
-}
-
+/// Kills all processes of a session, also those that are forked meanwhile.
 void kill_session(pid_t session) {
-  const auto deadline = steady_clock::now() + std::chrono::seconds(5);
-  while (steady_clock::now() < deadline) {  // again, for what was forked meanwhile
-    const auto alive = alive_in_session(session);
-    if (alive.empty()) return;
-    for (const pid_t process : alive) kill(process, SIGKILL);
-    std::this_thread::sleep_for(milliseconds(1));
+  std::set<pid_t> killed;
+  bool found = true;
+  while (found) {
+    found = false;
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      const pid_t process = std::atoi(entry.path().filename().c_str());
+      if (process <= 0 || getsid(process) != session || !killed.insert(process).second) continue;
+      kill(process, SIGKILL);
+      found = true;
+    }
   }
 }
 
@@ -106,25 +72,24 @@ steady_clock::time_point after(double seconds) {
 
 }  // namespace
 
-ScreenRobot::ScreenRobot(std::vector<std::string> command) : ScreenRobot(std::move(command), Options()) {}
-
-ScreenRobot::ScreenRobot(std::vector<std::string> command, Options options)
-    : rows_(options.rows), columns_(options.columns), emulator_(nullptr, vterm_free) {
-  const winsize size = window_of(rows_, columns_);
-  const fs::path directory = options.directory.empty() ? "." : options.directory;
-  std::vector<std::string> assignments = environment_of(options);
-  const std::vector<char*> environment = pointers_to(assignments);
-  const std::vector<char*> arguments = pointers_to(command);
-
-  emulator_.reset(vterm_new(rows_, columns_));
+ScreenRobot::ScreenRobot(const std::vector<std::string>& command, const TerminalOptions& options)
+    : rows_(options.rows), columns_(options.columns), emulator_(vterm_new(rows_, columns_), vterm_free) {
   vterm_set_utf8(emulator_.get(), 1);
   VTermScreen* screen = vterm_obtain_screen(emulator_.get());
   vterm_screen_enable_altscreen(screen, 1);
   vterm_screen_reset(screen, 1);
 
+  std::vector<std::string> words = in_environment(command, options);
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const winsize size = window_of(rows_, columns_);
   pid_ = forkpty(&master_, nullptr, nullptr, &size);
   if (pid_ < 0) fail("forkpty");
-  if (pid_ == 0) become(const_cast<char**>(arguments.data()), const_cast<char**>(environment.data()), directory);
+  if (pid_ == 0) {
+    execvp(arguments[0], arguments.data());
+    _exit(127);
+  }
   fcntl(master_, F_SETFD, FD_CLOEXEC);  // another terminal's program must not hold this one open
   fcntl(master_, F_SETFL, O_NONBLOCK);
 }
@@ -223,42 +188,30 @@ void ScreenRobot::resize(int rows, int columns) {
   if (ioctl(master_, TIOCSWINSZ, &size) != 0) fail("TIOCSWINSZ");
 }
 
-/// The row as it stands, as wide as the terminal.
-std::string ScreenRobot::row(int row) const {
-  VTermScreen* screen = vterm_obtain_screen(emulator_.get());
-  std::string text;
-  for (int column = 0; column < columns_; ++column) {
-    VTermScreenCell cell;
-    vterm_screen_get_cell(screen, {row, column}, &cell);
-    if (cell.chars[0] == behind_wide_character) continue;
-    std::array<char, 4 * VTERM_MAX_CHARS_PER_CELL> bytes;
-    const std::size_t size =
-        vterm_screen_get_text(screen, bytes.data(), bytes.size(), {row, row + 1, column, column + 1});
-    text += size == 0 ? " " : std::string(bytes.data(), size);
+/// What the screen shows, as far as it was read: rows without trailing spaces.
+std::string ScreenRobot::text() const {
+  std::string text(static_cast<std::size_t>(rows_ * columns_ * 4 * VTERM_MAX_CHARS_PER_CELL), '\0');
+  text.resize(
+      vterm_screen_get_text(vterm_obtain_screen(emulator_.get()), text.data(), text.size(), {0, rows_, 0, columns_}));
+  for (auto end = text.find(" \n"); end != std::string::npos; end = text.find(" \n", end > 0 ? end - 1 : 0)) {
+    text.erase(end, 1);
   }
-  return text;
-}
-
-bool ScreenRobot::screen_shows(const std::string& text) const {
-  for (int i = 0; i < rows_; ++i) {
-    if (row(i).find(text) != std::string::npos) return true;
-  }
-  return false;
+  return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
 std::string ScreenRobot::screen() {
   read_all();
-  std::string text;
-  for (int i = 0; i < rows_; ++i) {
-    const std::string whole = row(i);
-    text += whole.substr(0, whole.find_last_not_of(' ') + 1) + (i + 1 < rows_ ? "\n" : "");
-  }
-  return text;
+  return text();
 }
 
 std::string ScreenRobot::transcript() {
   read_all();
   return transcript_;
+}
+
+bool ScreenRobot::is_ascii() {
+  const std::string all = transcript();
+  return std::all_of(all.begin(), all.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
 bool ScreenRobot::colored() {
@@ -273,13 +226,20 @@ bool ScreenRobot::colored() {
 }
 
 std::ostream& operator<<(std::ostream& out, const ScreenRobot& terminal) {
-  std::string line;
-  for (int i = 0; i < terminal.columns_; ++i) line += "─";
   const auto code = terminal.exit_code();
-  out << "the terminal shows (the program " << (code ? "ended with exit code " + std::to_string(*code) : "still runs")
-      << "):\n┌" << line << "┐\n";
-  for (int i = 0; i < terminal.rows_; ++i) out << "│" << terminal.row(i) << "│\n";
-  return out << "└" << line << "┘\n";
+  const std::string line(static_cast<std::size_t>(terminal.columns_), '-');
+  return out << "the terminal shows (the program "
+             << (code ? "ended with exit code " + std::to_string(*code) : "still runs") << "):\n"
+             << line << "\n"
+             << terminal.text() << "\n"
+             << line << "\n";
+}
+
+void type_and_see(ScreenRobot& terminal, const std::vector<std::pair<std::string, std::string>>& steps) {
+  for (const auto& [keys, text] : steps) {
+    terminal.type(keys);
+    ASSERT_SHOWS(terminal, text) << "after " << ::testing::PrintToString(keys);
+  }
 }
 
 ::testing::AssertionResult shows(const char*, const char*, ScreenRobot& terminal, const std::string& text) {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 struct VTerm;  // libvterm's, kept out of the tests
@@ -30,6 +31,15 @@ inline const std::string up = "\x1b[A";
 inline const std::string down = "\x1b[B";
 }  // namespace key
 
+/// A terminal's size, and where and how the program in it starts.
+struct TerminalOptions {
+  int rows = 30;
+  int columns = 100;
+  /// On top of a clean environment: our PATH, HOME, TMPDIR and TZ; TERM=xterm-256color, LANG=C.UTF-8.
+  std::map<std::string, std::string> environment = {};
+  std::filesystem::path directory = ".";
+};
+
 /// A program in a terminal: what it draws is seen as a person would see it, and keys are typed to it.
 ///
 ///     ScreenRobot terminal({"./learn", "watch"}, options);
@@ -40,20 +50,9 @@ inline const std::string down = "\x1b[B";
 /// The program runs in a session of its own, with default signal handling whatever the tests themselves run under.
 class ScreenRobot {
  public:
-  /// The terminal's size, and where and how the program starts.
-  struct Options {
-    int rows = 30;
-    int columns = 100;
-    /// On top of a clean environment: our PATH, HOME, TMPDIR and TZ; TERM=xterm-256color, LANG=C.UTF-8.
-    std::map<std::string, std::string> environment = {};
-    /// Where the program starts; empty: the current folder.
-    std::filesystem::path directory = {};
-  };
-
   /// Starts the program (looked up in PATH) with its arguments. When it cannot be run it ends with exit code 127, and
   /// the screen says why.
-  ScreenRobot(std::vector<std::string> command, Options options);
-  explicit ScreenRobot(std::vector<std::string> command);
+  explicit ScreenRobot(const std::vector<std::string>& command, const TerminalOptions& options = {});
 
   /// Kills every process of the session that still runs, whatever it ignores and whatever group it is in.
   ~ScreenRobot();
@@ -71,6 +70,9 @@ class ScreenRobot {
 
   /// Every byte that was written to the terminal so far: to look for escape sequences.
   std::string transcript();
+
+  /// Whether all of these are ASCII.
+  bool is_ascii();
 
   /// Waits until a row of the screen shows the text. Stops early when the program has ended and can show no more.
   /// @return whether it shows it.
@@ -93,7 +95,7 @@ class ScreenRobot {
   /// Whether any cell of the screen has a colour that is not the terminal's default, as text or as background.
   bool colored();
 
-  /// Draws the screen in a frame, as it was last looked at: `EXPECT_EQ(...) << terminal`.
+  /// The screen as it was last looked at: `EXPECT_EQ(...) << terminal`.
   friend std::ostream& operator<<(std::ostream& out, const ScreenRobot& terminal);
 
  private:
@@ -102,8 +104,8 @@ class ScreenRobot {
   bool is_half_drawn() const;
   bool wait_until(const std::function<bool()>& condition, double seconds);
   std::optional<int> exit_code() const;
-  std::string row(int row) const;
-  bool screen_shows(const std::string& text) const;
+  std::string text() const;
+  bool screen_shows(const std::string& part) const { return text().find(part) != std::string::npos; }
 
   int rows_ = 0;
   int columns_ = 0;
@@ -113,6 +115,9 @@ class ScreenRobot {
   int master_ = -1;
   bool closed_ = false;  // no process has the terminal open any more
 };
+
+/// Types keys, and expects after each what it brings to the screen: `type_and_see(terminal, {{"h", "hint 1 of 3"}})`.
+void type_and_see(ScreenRobot& terminal, const std::vector<std::pair<std::string, std::string>>& steps);
 
 /// For EXPECT_SHOWS: waits for the text; when it does not come, the message shows the whole screen.
 ::testing::AssertionResult shows(const char*, const char*, ScreenRobot& terminal, const std::string& text);
@@ -128,3 +133,4 @@ class ScreenRobot {
 
 /// The terminal does not show the text, or not any more after a while.
 #define EXPECT_GONE(terminal, text) EXPECT_PRED_FORMAT2(::attn::tests::gone, terminal, text)
+#define ASSERT_GONE(terminal, text) ASSERT_PRED_FORMAT2(::attn::tests::gone, terminal, text)

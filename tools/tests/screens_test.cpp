@@ -51,8 +51,7 @@ std::vector<int> widths_for(std::size_t lesson) {
 /// Narrow terminals need more rows for the same text.
 int rows_at(int columns) { return columns < 60 ? 70 : 24; }
 
-/// The widest row that was drawn, of what a program wrote to its terminal. What is drawn between saving and restoring
-/// the cursor is somewhere else.
+/// The widest row that was drawn, of what a program wrote to its terminal.
 std::string widest_row(const std::string& written) {
   std::string widest, row;
   const auto end_row = [&] {
@@ -60,12 +59,11 @@ std::string widest_row(const std::string& written) {
     row.clear();
   };
   for (std::size_t at = 0; at < written.size(); ++at) {
-    if (written.compare(at, 3, "\x1b[s") == 0) at = std::min(written.find("\x1b[u", at), written.size() - 1);
     if (written[at] == '\r' || written[at] == '\n' || written.compare(at, 3, "\x1b[H") == 0) end_row();
     if (written.compare(at, 2, "\x1b]") == 0) {  // a link, up to its terminator
       at = std::min(written.find("\x1b\\", at) + 1, written.size() - 1);
     } else if (written[at] == '\x1b') {
-      at = std::min(written.find_first_of("ABCDHJKhlmsu", at), written.size() - 1);
+      at = std::min(written.find_first_of("ABCDHJKhlm", at), written.size() - 1);
     } else if (written[at] != '\r' && written[at] != '\n') {
       row += written[at];
     }
@@ -142,9 +140,9 @@ class Typist {
     SCOPED_TRACE("key " + ::testing::PrintToString(key));
     const double before = processor_seconds(terminal_.pid());
     terminal_.type(key);
-    ASSERT_TRUE(terminal_.wait_until_gone(answer_, patience)) << "no answer to the key\n" << terminal_;
+    ASSERT_GONE(terminal_, answer_);
     terminal_.type(probe_);
-    ASSERT_TRUE(terminal_.wait_for(answer_, patience)) << "no answer to the key\n" << terminal_;
+    ASSERT_SHOWS(terminal_, answer_);
     EXPECT_LT(processor_seconds(terminal_.pid()) - before, 2) << terminal_;
   }
 
@@ -154,10 +152,7 @@ class Typist {
 
   /// A key that brings something which waits for the next key.
   void press(const std::string& key, const std::string& brings) {
-    if (::testing::Test::HasFatalFailure()) return;
-    SCOPED_TRACE("key " + ::testing::PrintToString(key));
-    terminal_.type(key);
-    ASSERT_TRUE(terminal_.wait_for(brings, patience)) << brings << "\n" << terminal_;
+    if (!::testing::Test::HasFatalFailure()) type_and_see(terminal_, {{key, brings}});
   }
 
   /// Does something at each of these widths, and sees that no row is too wide.
@@ -181,12 +176,9 @@ class Typist {
     return arguments;
   }
 
-  static ScreenRobot::Options options(const TrialCourse& course, int columns) {
-    ScreenRobot::Options options;
-    options.rows = rows_at(columns);
-    options.columns = columns;
-    options.environment = {{"PATH", (course.root() / "bin").string() + ":" + std::getenv("PATH")}, {"EDITOR", "true"}};
-    return options;
+  static TerminalOptions options(const TrialCourse& course, int columns) {
+    const std::string path = (course.root() / "bin").string() + ":" + std::getenv("PATH");
+    return {rows_at(columns), columns, {{"PATH", path}, {"EDITOR", "true"}}};
   }
 
   ScreenRobot terminal_;
@@ -197,88 +189,59 @@ class Typist {
 const std::vector<std::string> scrolling = {key::down, page_down, " ", end, key::up, page_up, home};
 const std::vector<std::string> to_the_end = {page_down, end};
 
-/// The keys of the watch mode, in one lesson after the other.
-class Walk {
- public:
-  explicit Walk(const TrialCourse& course) : solved_(course.solved()), typist_(course, {}, "?", "Enter checks") {}
+void wait_for_verdict(Typist& typist) {  // which has a bar: "3 of 24 checks"
+  typist.terminal().type(key::escape);
+  ASSERT_GONE(typist.terminal(), "Enter checks");
+  ASSERT_SHOWS(typist.terminal(), " checks");
+}
 
-  /// Types every key on every screen of a lesson, and comes back to it.
-  /// @param neighbour the key that leads to a neighbour of the lesson
-  /// @param back the key that leads back from there
-  void type_every_key(const std::string& neighbour, const std::string& back) {
-    wait_for_verdict();
-    typist_.press_all(scrolling);
-    typist_.press(key::enter);
-    wait_for_verdict();
-    typist_.press_all({"h", "h", "h"});
-    typist_.press_all(scrolling);
-    typist_.press_all({"l", key::down, end, page_down, key::up, home, page_up, " ", key::escape});
-    open_solution();
-    typist_.press_all(scrolling);
-    typist_.press_all({"s", solved_ ? "c" + key::ctrl_c : "c", key::escape, neighbour, back});
+void open_solution(Typist& typist, bool solved) {
+  if (solved) {
+    typist.press("r", "y yes");
+    typist.press_all({"n", "s"});
+  } else {
+    typist.press("r");
+    typist.press("s", "y yes");
+    typist.press("n");
+    typist.press("s", "y yes");
+    typist.press("y");
   }
+}
 
-  /// Opens every screen of a lesson, and sees the beginning and the end of each.
-  void open_every_screen() {
-    wait_for_verdict();
-    typist_.press_all({end, "h", "h", "h", end, "l"});
-    open_solution();
-    typist_.press_all(to_the_end);
-  }
-
-  void go_on() { typist_.press_all({"e", "n"}); }
-
-  std::string screen() { return typist_.terminal().screen(); }
-  Typist& typist() { return typist_; }
-
- private:
-  void wait_for_verdict() {  // which has a bar: "3 of 24 checks"
-    typist_.terminal().type(key::escape);
-    ASSERT_TRUE(typist_.terminal().wait_until_gone("Enter checks", patience)) << typist_.terminal();
-    ASSERT_TRUE(typist_.terminal().wait_for(" checks", patience)) << typist_.terminal();
-  }
-
-  void open_solution() {
-    if (solved_) {
-      typist_.press("r", "y yes");
-      typist_.press_all({"n", "s"});
-    } else {
-      typist_.press("r");
-      typist_.press("s", "y yes");
-      typist_.press("n");
-      typist_.press("s", "y yes");
-      typist_.press("y");
-    }
-  }
-
-  bool solved_;
-  Typist typist_;
-};
-
+/// The watch mode, in one lesson after the other: every key on every screen of the first and the last one, and the
+/// beginning and the end of every screen of the others.
 void walk_through_lessons(Answers answers) {
   const TrialCourse course(answers);
   const auto lessons = course.lessons();
-  Walk walk(course);
+  Typist typist(course, {}, "?", "Enter checks");
   for (std::size_t i = 0; i < lessons.size(); ++i) {
-    const Lesson& lesson = lessons[i];
-    SCOPED_TRACE(lesson.name);
+    SCOPED_TRACE(lessons[i].name);
     const bool first = i == 0;
-    const bool last = i + 1 == lessons.size();
-    walk.typist().at_widths(widths_for(i), [&] {
-      EXPECT_THAT(walk.screen(), StartsWith(lesson.number()));
-      if (first) {
-        walk.type_every_key("n", "p");
-      } else if (last) {
-        walk.type_every_key("p", "n");
+    const bool every_key = first || i + 1 == lessons.size();
+    typist.at_widths(widths_for(i), [&] {
+      EXPECT_THAT(typist.terminal().screen(), StartsWith(lessons[i].number()));
+      wait_for_verdict(typist);
+      if (every_key) {
+        typist.press_all(scrolling);
+        typist.press(key::enter);
+        wait_for_verdict(typist);
+        typist.press_all({"h", "h", "h"});
+        typist.press_all(scrolling);
+        typist.press_all({"l", key::down, end, page_down, key::up, home, page_up, " ", key::escape});
       } else {
-        walk.open_every_screen();
+        typist.press_all({end, "h", "h", "h", end, "l"});
       }
+      open_solution(typist, course.solved());
+      typist.press_all(every_key ? scrolling : to_the_end);
+      if (!every_key) return;
+      typist.press_all({"s", course.solved() ? "c" + key::ctrl_c : "c", key::escape});
+      typist.press_all({first ? "n" : "p", first ? "p" : "n"});  // to a neighbour, and back
     });
     if (::testing::Test::HasFatalFailure()) return;
-    walk.go_on();
+    typist.press_all({"e", "n"});
   }
-  walk.typist().terminal().type("q");
-  EXPECT_EQ(walk.typist().terminal().wait_for_exit(patience), 0) << walk.typist().terminal();
+  typist.terminal().type("q");
+  EXPECT_EQ(typist.terminal().wait_for_exit(patience), 0) << typist.terminal();
 }
 
 TEST(Screens, OfUntouchedLessonsAnswerEveryKey) { walk_through_lessons(Answers::stubs); }

@@ -20,14 +20,9 @@ class LiveCurve : public ::testing::Test {
     std::string text;
     for (int i = 0; i < 200; ++i) text += "line " + std::to_string(i * i) + " of a text\n";
     put(scratch_.path() / "text", text);
-    ScreenRobot::Options options;
-    options.rows = rows;
-    options.columns = columns;
-    options.directory = scratch_.path();
-    options.environment["OPENBLAS_NUM_THREADS"] = "1";
     return ScreenRobot({ATTN_TRAIN, "--text", "text", "--width", "8", "--heads", "2", "--layers", "1", "--context", "8",
                         "--batch", "2", "--steps", steps},
-                       options);
+                       {rows, columns, {{"OPENBLAS_NUM_THREADS", "1"}}, scratch_.path()});
   }
 
   static int count(const std::string& screen, const std::string& text) {

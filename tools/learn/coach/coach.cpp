@@ -5,7 +5,6 @@
 #include <regex>
 #include <vector>
 
-#include "learn/coach/linking.hpp"
 #include "learn/coach/sentences.hpp"
 #include "lesson/text.hpp"
 
@@ -16,38 +15,22 @@ namespace {
 constexpr std::size_t most_errors = 3;
 constexpr std::size_t most_warnings = 4;
 
-/// A text that is too long for a few lines of a screen, cut between two characters.
-std::string cut(const std::string& text, std::size_t most_bytes) {
-  if (text.size() <= most_bytes) return text;
-  std::size_t end = most_bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end) + " ...";
-}
+Line note(const std::string& sentence) { return Line("  note    " + sentence, Role::important); }
 
-std::string without_suggestion(const std::string& message) {
-  static const std::regex suggestion("[;,] did you mean .*\\?$");
-  return std::regex_replace(message, suggestion, "");
-}
-
-/// The line of code in GCC's way, for clang's errors, too.
-Lines excerpt_of(const Diagnostic& diagnostic) {
-  if (diagnostic.source.empty()) return {};
-  const std::string number = std::to_string(diagnostic.place.line);
-  const std::string margin(number.size() < 5 ? 5 - number.size() : 0, ' ');
-  Lines lines = {quoted_line(margin + number + " |", " " + diagnostic.source, Role::plain)};
-  if (diagnostic.caret.empty()) return lines;
-  const std::string below(margin.size() + number.size(), ' ');
-  lines.push_back(quoted_line(below + " |", " " + diagnostic.caret, Role::caret));
-  return lines;
-}
-
+/// An error as GCC prints it, clang's too: the place, the message and the line of code. Below it what to do about it.
 Lines explained(const Diagnostic& error) {
-  constexpr std::size_t most_bytes = 240;
-  const Explanation explanation = explanation_of(error);
-  const std::string message = explanation.corrects_compiler ? without_suggestion(error.message) : error.message;
-  Lines lines = {message_line(error.place, "error", cut(message, most_bytes))};
-  if (error.in_learners_file) append(lines, excerpt_of(error));
-  if (!explanation.sentence.empty()) lines.emplace_back("  note    " + explanation.sentence, Role::important);
+  constexpr int most_columns = 240;
+  const auto [sentence, advice] = explanation_of(error);
+  const bool misleads = advice != nullptr && !advice->adds_little;  // the compiler's suggestion
+  const std::string message = misleads ? without_suggestion(error.message) : error.message;
+  std::string text = error.place.text() + ":" + std::to_string(error.place.column) + ": error: ";
+  text += cut(message, most_columns) + "\n";
+  if (error.in_learners_file && !error.source.empty()) {
+    text += right_aligned(error.place.line, 5) + " | " + error.source + "\n";
+    if (!error.caret.empty()) text += "      | " + error.caret + "\n";
+  }
+  Lines lines = output_lines(text);
+  if (!sentence.empty()) lines.push_back(note(sentence));
   return lines;
 }
 
@@ -81,11 +64,6 @@ std::vector<Diagnostic> first_errors(const std::vector<Diagnostic>& errors) {
   return first;
 }
 
-std::string counted_more(std::size_t count) {
-  return std::to_string(count) + (count == 1 ? " more error, which may follow from what is above"
-                                             : " more errors, which may follow from what is above");
-}
-
 std::vector<Diagnostic> of_kind(std::vector<Diagnostic> all, bool errors) {
   all.erase(std::remove_if(all.begin(), all.end(), [&](const auto& one) { return one.is_error != errors; }), all.end());
   return all;
@@ -95,26 +73,48 @@ std::vector<Diagnostic> of_kind(std::vector<Diagnostic> all, bool errors) {
 struct Warnings {
   std::string text;
   std::vector<Place> places;
+
+  Line row() const {
+    std::string row = "  " + places.front().text() + "  " + text;
+    if (places.size() > 1) row += " (and " + std::to_string(places.size() - 1) + " more of this kind)";
+    return Line({{row}}, places.front());
+  }
 };
 
-Line row_of(const Warnings& warnings) {
-  std::string row = "  " + warnings.places.front().text() + "  " + warnings.text;
-  if (warnings.places.size() > 1) row += " (and " + std::to_string(warnings.places.size() - 1) + " more of this kind)";
-  return Line({{row}}, warnings.places.front());
+/// What to do about a name that the linker found twice, or not at all; empty when it complains about neither.
+std::string advice_on_linking(const std::string& output) {
+  static const std::regex found_twice("(?:duplicate symbol: |multiple definition of [`'])([^\n']+)");
+  static const std::regex not_found("(?:undefined symbol: |undefined reference to [`'])([^\n']+)");
+  std::smatch match;
+  if (std::regex_search(output, match, found_twice)) {
+    if (match[1] == "main") return "your file has a main(), and the checks have their own: remove yours";
+    return match[1].str() + " is defined twice, by you and by the course: give yours another name, or put it into an " +
+           "unnamed namespace (namespace { ... })";
+  }
+  if (std::regex_search(output, match, not_found)) {
+    return match[1].str() + " is used but defined nowhere: is its definition missing, or are its name, namespace or " +
+           "parameters not those of the declaration?";
+  }
+  return {};
 }
 
-std::vector<Warnings> by_kind(const std::vector<Diagnostic>& warnings) {
-  std::vector<Warnings> kinds;
-  for (const auto& warning : warnings) {
-    if (!warning.in_learners_file) continue;
-    const std::string sentence = explanation_of(warning).sentence;
-    const std::string text = sentence.empty() ? cut(warning.message, 100) : sentence;
-    auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const auto& other) { return other.text == text; });
-    if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {text, {}});
-    const bool is_new = kind->places.empty() || kind->places.back().text() != warning.place.text();
-    if (is_new) kind->places.push_back(warning.place);
+/// A linker's errors, each with what to do about it. Empty when the output has none.
+Lines link_errors_explained(const std::string& output) {
+  std::vector<std::string> sentences;
+  Lines lines;
+  for (const auto& row : lines_of(output)) {
+    const std::string advice = advice_on_linking(row);
+    if (advice.empty() || std::find(sentences.begin(), sentences.end(), advice) != sentences.end()) continue;
+    sentences.push_back(advice);
+    if (sentences.size() > most_errors) continue;
+    if (!lines.empty()) lines.emplace_back();
+    append(lines, output_lines(row));
+    lines.push_back(note(advice));
   }
-  return kinds;
+  if (sentences.size() > most_errors) {
+    append(lines, {"", std::to_string(sentences.size() - most_errors) + " more names"});
+  }
+  return lines;
 }
 
 }  // namespace
@@ -128,18 +128,30 @@ Lines errors_explained(const std::string& output, const LearnersFiles& files) {
     if (!lines.empty()) lines.emplace_back();
     append(lines, explained(error));
   }
-  if (errors.size() > first.size()) append(lines, {"", counted_more(errors.size() - first.size())});
+  if (errors.size() > first.size()) {
+    const auto others = counted(static_cast<int>(errors.size() - first.size()), "more error");
+    append(lines, {"", others + ", which may follow from what is above"});
+  }
   return lines;
 }
 
 Lines warnings_folded(const std::string& output, const LearnersFiles& files) {
-  const auto kinds = by_kind(of_kind(diagnostics_in(output, files), false));
-  std::size_t count = 0;
-  for (const auto& kind : kinds) count += kind.places.size();
+  std::vector<Warnings> kinds;
+  int count = 0;
+  for (const auto& warning : of_kind(diagnostics_in(output, files), false)) {
+    if (!warning.in_learners_file) continue;
+    const std::string sentence = explanation_of(warning).sentence;
+    const std::string text = sentence.empty() ? cut(warning.message, 100) : sentence;
+    auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const auto& other) { return other.text == text; });
+    if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {text, {}});
+    if (!kind->places.empty() && kind->places.back().text() == warning.place.text()) continue;
+    kind->places.push_back(warning.place);
+    ++count;
+  }
   if (count == 0) return {};
-  Lines lines = {counted(static_cast<int>(count), "warning") + " from the compiler"};
+  Lines lines = {counted(count, "warning") + " from the compiler"};
   const std::size_t shown = std::min(kinds.size(), most_warnings);
-  for (std::size_t i = 0; i < shown; ++i) lines.push_back(row_of(kinds[i]));
+  for (std::size_t i = 0; i < shown; ++i) lines.push_back(kinds[i].row());
   if (kinds.size() > shown) {
     lines.emplace_back("  and " + std::to_string(kinds.size() - shown) + " more of other kinds");
   }

@@ -30,11 +30,19 @@ struct LearnersFiles {
 /// causes is given as one of that line, and left out when the line has another error.
 std::vector<Diagnostic> diagnostics_in(const std::string& output, const LearnersFiles& files);
 
-/// "lessons/01_x/x.cpp:22:43: error: message", as compilers write it.
-Line message_line(const Place& at, const std::string& kind, const std::string& message);
+/// What GCC and clang say in different words, in one form each; any other message as it is, without "did you mean":
+///
+///   no member T in const arma::mat
+///   no name arma::softmax
+///   no operator *: const arma::cube, const arma::mat     (? for a type that the compiler does not print)
+///   no call softmax_rows(const double&)                  (clang: of the arguments, the one that does not fit)
+///   no call on const arma::mat (int, int, int)
+///   no conversion void -> arma::cube
+///   const arma::mat is const
+std::string meaning_of(const Diagnostic& diagnostic);
 
-/// "   22 | code" or "      | ^~~~". @param gutter with its "|"
-Line quoted_line(const std::string& gutter, const std::string& code, Role role);
+/// A compiler's message without its "did you mean".
+std::string without_suggestion(const std::string& message);
 
 /// What a compiler or a linker printed, as it is.
 Lines output_lines(const std::string& output);

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <random>
 #include <set>
@@ -27,8 +26,8 @@ constexpr std::size_t follow_ups = 3;
 
 class Interview : public Screen {
  public:
-  Interview(Course& course, const Lesson& lesson, double minutes, bool plain)
-      : Screen(course, plain), lesson_(blank_page(lesson)), brief_(lesson.interview()) {
+  Interview(Course& course, const Lesson& lesson, double minutes)
+      : Screen(course), lesson_(blank_page(lesson)), brief_(lesson.interview()) {
     before_ = interviews_of(course.store.state(), lesson_.name);
     record_.lesson = lesson_.name;
     record_.limit = minutes;
@@ -62,19 +61,13 @@ class Interview : public Screen {
     if (!judgement_ || !judgement_->advance()) return false;
     verdict_ = judgement_->verdict();
     judgement_.reset();
-    count_check(verdict_->kind);
+    const auto kind = verdict_->kind;
+    const bool judged = kind == Verdict::Kind::passed || kind == Verdict::Kind::failed;
+    if (judged) ++record_.checks;  // compiling is free, as with an interviewer
+    if (kind == Verdict::Kind::not_compiled) note_ = "It does not compile yet. That does not count as a check.";
     for (const auto& id : verdict_->report.named()) mistakes_.insert(id);
-    if (verdict_->kind == Verdict::Kind::passed) finish();
+    if (kind == Verdict::Kind::passed) finish();
     return true;
-  }
-
-  /// Compiling is free, as with an interviewer: only what was judged counts.
-  void count_check(Verdict::Kind kind) {
-    if (kind == Verdict::Kind::passed || kind == Verdict::Kind::failed) {
-      ++record_.checks;
-    } else if (kind == Verdict::Kind::not_compiled) {
-      note_ = "It does not compile yet. That does not count as a check.";
-    }
   }
 
   std::vector<Job*> jobs() override { return {judgement_.get(), prebuild_.get()}; }
@@ -107,7 +100,7 @@ class Interview : public Screen {
     if (is_over_) return press_when_over(key);
     switch (key) {
       case 'c': check(); return true;
-      case 't': toggle_task(); return true;
+      case 't': toggle(showing_task_); return true;
       case 'e': edit(lesson_, verdict_ ? verdict_->lines : Lines{}); return true;
       case 'q': ask("Hand it in as it is? It counts as not passed.", [this] { finish(); }); return true;
       default: return false;
@@ -118,21 +111,16 @@ class Interview : public Screen {
     switch (key) {
       case 'a': answered_ = true; return true;
       case 's':
-      case 'd': toggle_comparison(); return true;
+      case 'd': toggle(comparing_); return true;
       case 'n': ask_next(); return true;
       case 'q': close(); return true;
       default: return false;
     }
   }
 
-  /// From the verdict to the task, and back.
-  void toggle_task() {
-    showing_task_ = verdict_ && !showing_task_;
-    turn_page();
-  }
-
-  void toggle_comparison() {
-    comparing_ = !comparing_;
+  /// From one page to another, and back.
+  void toggle(bool& other_page) {
+    other_page = !other_page;
     turn_page();
   }
 
@@ -151,16 +139,11 @@ class Interview : public Screen {
 
   // -------------------------------------------------------------------------------------------------- the screen
 
-  bool is_moving() const override { return judgement_ && !plain(); }
-
-  std::string clock() const { return clock_text(record_.limit - minutes()); }
-
-  std::string corner() const override { return is_over_ ? "" : clock(); }
+  bool is_moving() const override { return !is_over_ && !plain(); }  // the clock is
 
   Lines header() const override {
-    const std::string checks = counted(record_.checks, "check") + " used";
-    const bool has_corner = !plain();  // where the clock is
-    return header_lines("Interview: " + lesson_.title(), checks + (has_corner || is_over_ ? "" : ", " + clock()));
+    const std::string clock = is_over_ ? "" : ", " + clock_text(record_.limit - minutes());
+    return header_lines("Interview: " + lesson_.title(), counted(record_.checks, "check") + " used", clock);
   }
 
   Lines body() const override {
@@ -179,17 +162,17 @@ class Interview : public Screen {
     return lines;
   }
 
-  Lines footer() const override {
-    Lines lines = {""};
+  Lines status() const override {
+    Lines lines;
     for (const auto& file : lesson_.stub_files()) lines.push_back(labelled("write  ", file));
-    if (!note_.empty()) lines.emplace_back(note_);
-    Keys keys = {{"a", "answer"}, {"n", "next question"}, {"s", "reference beside yours"}, {"q", "quit"}};
-    if (!is_over_) {
-      keys = {{"c", "check (it counts)"}, {"e", "edit"}, {"q", "hand in"}};
-      if (verdict_) keys.insert(keys.begin() + 1, {"t", showing_task_ ? "the last check" : "the task again"});
-    }
-    append(lines, key_lines(keys, terminal_.columns()));
     return lines;
+  }
+
+  Keys keys() const override {
+    if (is_over_) return {{"a", "answer"}, {"n", "next question"}, {"s", "reference beside yours"}, {"q", "quit"}};
+    Keys keys = {{"c", "check (it counts)"}, {"e", "edit"}, {"q", "hand in"}};
+    if (verdict_) keys.insert(keys.begin() + 1, {"t", showing_task_ ? "the last check" : "the task again"});
+    return keys;
   }
 
   Lesson lesson_;
@@ -219,14 +202,14 @@ Lesson lesson_to_ask(const Course& course) {
     const bool blank_class = fs::exists(lesson.adapter_file());
     if (blank_class && interviews_of(state, lesson.name).passed == 0) return lesson;
   }
-  std::map<std::string, std::size_t> last;  // the place of each lesson's last interview; they are oldest first
-  for (std::size_t i = 0; i < state.interviews.size(); ++i) last[state.interviews[i].lesson] = i;
-  const Lesson* longest_ago = nullptr;
-  for (const auto& lesson : lessons) {
-    if (last.count(lesson.name) == 0) continue;
-    if (longest_ago == nullptr || last[lesson.name] < last[longest_ago->name]) longest_ago = &lesson;
+  Lesson longest_ago = lessons.front();
+  std::set<std::string> later;
+  for (auto past = state.interviews.rbegin(); past != state.interviews.rend(); ++past) {
+    const auto lesson =
+        std::find_if(lessons.begin(), lessons.end(), [&](const Lesson& one) { return one.name == past->lesson; });
+    if (lesson != lessons.end() && later.insert(past->lesson).second) longest_ago = *lesson;
   }
-  return longest_ago == nullptr ? lessons.front() : *longest_ago;
+  return longest_ago;
 }
 
 }  // namespace
@@ -234,17 +217,16 @@ Lesson lesson_to_ask(const Course& course) {
 std::string random_lesson(const Course& course) {
   constexpr std::size_t few = 3;
   const State& state = course.store.state();
-  std::vector<std::string> passed;
+  std::vector<std::string> pool;  // those that passed
   std::vector<std::string> important;
   for (const auto& lesson : all_lessons(course.root)) {
     if (!state.record_of(lesson.name).first_passed.empty()) {
-      passed.push_back(lesson.name);
+      pool.push_back(lesson.name);
     } else if (lesson.study().asked == lesson::Asked::often) {
       important.push_back(lesson.name);
     }
   }
-  std::vector<std::string> pool = passed;
-  if (passed.size() < few) pool.insert(pool.end(), important.begin(), important.end());
+  if (pool.size() < few) pool.insert(pool.end(), important.begin(), important.end());
   const std::string last = state.interviews.empty() ? "" : state.interviews.back().lesson;
   if (pool.size() > 1) pool.erase(std::remove(pool.begin(), pool.end(), last), pool.end());
   if (pool.empty()) return all_lessons(course.root).front().name;
@@ -252,14 +234,14 @@ std::string random_lesson(const Course& course) {
   return pool[std::uniform_int_distribution<std::size_t>(0, pool.size() - 1)(chance)];
 }
 
-int interview(Course& course, const std::string& name, std::optional<double> minutes, bool plain) {
+int interview(Course& course, const std::string& name, std::optional<double> minutes) {
   const Lesson lesson = name.empty() ? lesson_to_ask(course) : lesson::find_lesson(course.root, name);
   if (!Terminal::available()) {
     std::cerr << "an interview needs a terminal: its clock and its keys. The task of " << lesson.title()
               << " is in lessons/" << lesson.name << "/interview.md\n";
     return exit_not_judged;
   }
-  Interview session(course, lesson, minutes.value_or(lesson.interview().minutes), plain);
+  Interview session(course, lesson, minutes.value_or(lesson.interview().minutes));
   session.run();
   return session.passed() ? exit_passed : exit_failed;
 }

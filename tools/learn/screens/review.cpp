@@ -1,4 +1,5 @@
 #include <deque>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,25 +16,12 @@ using lesson::Lesson;
 
 namespace {
 
-/// What is asked, and whether for the first time today.
-struct Turn {
-  Item item;
-  bool again = false;  ///< asked once more today, without a new date
-};
-
 const std::string drills = "To practise all the same: ./learn review --all, --weak or --lesson 07.";
-
-std::deque<Turn> turns_of(const std::vector<Item>& items) {
-  std::deque<Turn> turns;
-  for (const Item& item : items) turns.push_back({item});
-  return turns;
-}
 
 /// One question after the other, until none is left or the learner quits.
 class Review : public Screen {
  public:
-  Review(Course& course, const std::vector<Item>& items, bool asked_plain)
-      : Screen(course, asked_plain), asked_plain_(asked_plain), turns_(turns_of(items)) {}
+  Review(Course& course, const std::vector<Item>& items) : Screen(course), items_(items.begin(), items.end()) {}
 
   int count() const { return reviewed_; }
 
@@ -59,40 +47,37 @@ class Review : public Screen {
 
   void interrupt() override { close(); }
 
-  const Item& item() const { return turns_.front().item; }
+  const Item& item() const { return items_.front(); }
 
   void next() {
-    turns_.pop_front();
+    items_.pop_front();
     answered_ = false;
     turn_page();
-    if (turns_.empty()) close();
+    if (items_.empty()) close();
   }
 
   void grade(int grade) {
-    Turn turn = turns_.front();
-    if (!turn.again) {
+    const Item asked = item();
+    if (graded_.insert(asked.card).second) {  // asked once more today, it gets no new date
       ++reviewed_;
-      course_.store.update(
-          [&](State& state) {
-            Card& card = state.cards[turn.item.card];
-            card = answered(card, grade, today());
-          },
-          true);
+      const auto move = [&](State& state) {
+        state.cards[asked.card] = answered(state.cards[asked.card], grade, today());
+      };
+      course_.store.update(move, true);
     }
-    turn.again = true;
-    if (again_today(grade)) turns_.push_back(turn);
+    if (again_today(grade)) items_.push_back(asked);
     next();
   }
 
   void redo() {
     const std::string lesson = item().lesson.name;
-    terminal_.lend([&] { interview(course_, lesson, {}, asked_plain_); });  // it records the grade itself
+    terminal_.lend([&] { interview(course_, lesson, {}); });  // it records the grade itself
     ++reviewed_;
     next();
   }
 
   Lines header() const override {
-    return {Line("Review: " + counted(static_cast<int>(turns_.size()), "item") + " to go", Role::important), ""};
+    return {Line("Review: " + counted(static_cast<int>(items_.size()), "item") + " to go", Role::important), ""};
   }
 
   Lines body() const override {
@@ -102,26 +87,20 @@ class Review : public Screen {
             "Write it from blank, as an interview of " + std::to_string(lesson.interview().minutes) + " minutes."};
   }
 
-  Lines footer() const override {
-    Lines lines = {""};
-    if (!note_.empty()) lines.emplace_back(note_);
-    const bool is_question = item().question.has_value();
-    const Keys keys = !is_question ? Keys{{"y", "begin"}, {"n", "not today"}, {"q", "quit"}}
-                      : answered_  ? Keys{{"0", "to 5 grade"}, {"q", "quit"}}
-                                   : Keys{{"a", "answer"}, {"q", "quit"}};
-    append(lines, key_lines(keys, terminal_.columns()));
-    return lines;
+  Keys keys() const override {
+    if (!item().question) return {{"y", "begin"}, {"n", "not today"}, {"q", "quit"}};
+    return {answered_ ? Keys::value_type{"0", "to 5 grade"} : Keys::value_type{"a", "answer"}, {"q", "quit"}};
   }
 
-  bool asked_plain_;
-  std::deque<Turn> turns_;  ///< the one that is shown first
-  bool answered_ = false;   ///< its answer is shown
+  std::deque<Item> items_;        ///< the one that is shown first
+  bool answered_ = false;         ///< its answer is shown
+  std::set<std::string> graded_;  ///< cards that were answered today
   int reviewed_ = 0;
 };
 
 }  // namespace
 
-int review(Course& course, const Choice& choice, bool plain) {
+int review(Course& course, const Choice& choice) {
   const auto items = items_of(course, choice);
   if (items.empty()) {
     course.print(choice.weak ? "Nothing is weak: no answer failed, and no mistake was named." : due_text(course));
@@ -138,7 +117,7 @@ int review(Course& course, const Choice& choice, bool plain) {
   }
   int reviewed = 0;
   {
-    Review session(course, items, plain);
+    Review session(course, items);
     session.run();
     reviewed = session.count();
   }  // gives the terminal back

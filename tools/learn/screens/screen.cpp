@@ -1,6 +1,5 @@
 #include "learn/screens/screen.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "learn/machine/machine.hpp"
@@ -8,17 +7,11 @@
 
 namespace attn::learn {
 
-namespace {
-
-constexpr std::chrono::milliseconds tick{200};
-
-}  // namespace
-
 void Screen::run() {
+  constexpr std::chrono::milliseconds tick{200};
   bool changed = true;
   while (!closed_) {
     if (changed || is_moving()) draw();
-    if (const std::string text = corner(); !text.empty()) terminal_.show_in_corner(text);
     const Key key = terminal_.wait(tick, wake_fds());
     changed = key != keys::none;
     try {
@@ -39,13 +32,16 @@ std::vector<int> Screen::wake_fds() {
 
 void Screen::draw() {
   course_.style = terminal_.style();  // its width may have changed
-  Page page{header(), {}, footer()};
+  Page page{header(), {}, {""}};
+  append(page.footer, status());
+  if (!note_.empty()) page.footer.emplace_back(note_);
+  append(page.footer, key_lines(keys(), terminal_.columns()));
   try {
     page.body = on_yes_ ? Lines{question_, "", "y yes   any other key no"} : body();
   } catch (const std::exception& error) {
     page.body = {error.what()};
   }
-  first_line_ = terminal_.show(page, first_line_);
+  terminal_.show(page);
 }
 
 void Screen::handle(Key key) {
@@ -55,13 +51,7 @@ void Screen::handle(Key key) {
   if (key == keys::ctrl_c) return interrupt();
   if (on_yes_) return answer(key);
   if (terminal_.is_in_word(key)) return;
-  if (press(key)) return;
-  const auto scrolled = terminal_.scrolled(key, first_line_);
-  if (scrolled) {
-    first_line_ = *scrolled;
-  } else {
-    terminal_.begin_word_with(key);
-  }
+  if (!press(key) && !terminal_.scroll(key)) terminal_.begin_word_with(key);
 }
 
 void Screen::answer(Key key) {
@@ -82,12 +72,8 @@ void Screen::suspend() {
 }
 
 void Screen::turn_page() {
-  first_line_ = 0;
+  terminal_.scroll_to_top();
   on_yes_ = nullptr;
-}
-
-void Screen::keep_on_screen(int line) {
-  first_line_ = std::clamp(first_line_, std::max(0, line - terminal_.page() + 1), line);
 }
 
 void Screen::ask(const std::string& question, std::function<void()> yes) {

@@ -7,6 +7,7 @@
 #include "learn/commands/curriculum.hpp"
 #include "learn/machine/job.hpp"
 #include "learn/screens/terminal.hpp"
+#include "learn/screens/views.hpp"
 
 namespace attn::learn {
 
@@ -22,9 +23,7 @@ class Screen {
   void run();
 
  protected:
-  Screen(Course& course, bool plain) : course_(course), terminal_(Style::of_output(plain, course.root)) {
-    course_.style = terminal_.style();
-  }
+  explicit Screen(Course& course) : course_(course), terminal_(course.style) {}
 
   /// @return whether the screen uses this key; other keys scroll
   virtual bool press(Key key) = 0;
@@ -35,16 +34,15 @@ class Screen {
   /// Goes on with what happens without a key. @return whether there is something new to show
   virtual bool advance() { return false; }
 
-  /// The page as it is now. What body() throws is shown instead: a file may be missing while an editor replaces it.
+  /// The page as it is now. What body() throws is shown instead: a file may be missing while an editor replaces it. The
+  /// status is below the body and does not scroll; the note and the keys follow.
   virtual Lines header() const = 0;
   virtual Lines body() const = 0;
-  virtual Lines footer() const = 0;
+  virtual Lines status() const { return {}; }
+  virtual Keys keys() const = 0;
 
   /// Whether the page changes by itself, and is drawn at every tick.
   virtual bool is_moving() const { return false; }
-
-  /// A text for the upper right corner that is updated at every tick, such as a clock.
-  virtual std::string corner() const { return {}; }
 
   /// The jobs that run, null where none does: what they report wakes the screen, and they pause while it is suspended.
   virtual std::vector<Job*> jobs() { return {}; }
@@ -56,9 +54,6 @@ class Screen {
 
   /// For a page that is another one than before: it begins at its top, and no question is open.
   void turn_page();
-
-  /// Scrolls until a line of the body is seen.
-  void keep_on_screen(int line);
 
   /// Shows a question instead of the page's body. The next key answers it: y is yes, any other key is no.
   void ask(const std::string& question, std::function<void()> yes);
@@ -83,7 +78,6 @@ class Screen {
   void answer(Key key);
   void suspend();
 
-  int first_line_ = 0;  ///< of the page's body
   std::string question_;
   std::function<void()> on_yes_;
   bool closed_ = false;

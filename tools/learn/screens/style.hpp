@@ -2,11 +2,27 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
-#include "learn/screens/paint.hpp"
+#include "lesson/line.hpp"
 #include "system/text_style.hpp"
 
+/// Lines as the rows of a terminal: first with roles and links, then with escape sequences.
 namespace attn::learn {
+
+struct Piece {
+  std::string text;
+  Role role = Role::plain;
+  std::string link = {};  ///< the file that it names, below the course's folder; empty: none
+};
+using Row = std::vector<Piece>;
+
+/// Lines as rows of at most `columns` columns. What is broken into rows keeps its role. A file of the course that a line
+/// names is a link.
+std::vector<Row> painted(const Lines& lines, int columns);
+
+/// A row without its roles.
+std::string text_of(const Row& row);
 
 /// How the tool's output should look: painted, and with links.
 struct Style : TextStyle {

@@ -24,8 +24,6 @@ constexpr const char* clear_screen = "\x1b[2J";
 constexpr const char* clear_line = "\x1b[K";
 constexpr const char* hide_cursor = "\x1b[?25l";
 constexpr const char* show_cursor = "\x1b[?25h";
-constexpr const char* keep_cursor = "\x1b[s";
-constexpr const char* restore_cursor = "\x1b[u";
 
 // Between these, a terminal that knows them ("synchronized output") shows nothing half drawn; others ignore them.
 constexpr const char* begin_update = "\x1b[?2026h";
@@ -84,7 +82,6 @@ Terminal::Terminal(Style style) : style_(std::move(style)) {
   handle(SIGCONT, note_continued);
   handle(SIGTSTP, note_suspend);
   for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGQUIT}) handle(signal, die);
-  measure();
   take();
 }
 
@@ -108,6 +105,7 @@ void Terminal::set_mode() const {
 }
 
 void Terminal::take() {
+  measure();
   tcgetattr(STDIN_FILENO, &usual_mode);
   set_mode();
   cursor_hidden = !style_.plain;
@@ -204,42 +202,46 @@ bool Terminal::is_in_word(Key key) {
 }
 
 void Terminal::suspend() {
-  give_back();
-  handle(SIGTSTP, SIG_DFL);
-  kill(0, SIGTSTP);  // as the terminal would: the whole job, and nothing where no shell is there to go on with it
-  handle(SIGTSTP, note_suspend);
-  to_suspend = 0;
-  measure();
-  take();
+  lend([] {
+    handle(SIGTSTP, SIG_DFL);
+    kill(0, SIGTSTP);  // as the terminal would: the whole job, and nothing where no shell is there to go on with it
+    handle(SIGTSTP, note_suspend);
+    to_suspend = 0;
+  });
 }
 
-std::optional<int> Terminal::scrolled(Key pressed, int first) const {
-  switch (pressed) {
-    case keys::up: return first - 1;
-    case keys::down: return first + 1;
-    case keys::page_up: return first - page_;
+bool Terminal::scroll(Key key) {
+  switch (key) {
+    case keys::up: --first_; break;
+    case keys::down: ++first_; break;
+    case keys::page_up: first_ -= page_; break;
     case keys::page_down:
-    case ' ': return first + page_;
-    case keys::home: return 0;
-    case keys::end: return std::numeric_limits<int>::max();
-    default: return {};
+    case ' ': first_ += page_; break;
+    case keys::home: first_ = 0; break;
+    case keys::end: first_ = std::numeric_limits<int>::max(); break;  // layout() knows how far
+    default: return false;
   }
+  return true;
 }
 
-/// The rows of a page; on a screen, as many as it has, with the body from its row `first` on if it is long enough.
-std::vector<Row> Terminal::layout(const Page& page, std::size_t& first) {
+void Terminal::keep_on_screen(int line) { first_ = std::clamp(first_, std::max(0, line - page_ + 1), line); }
+
+/// The rows of a page; on a screen, as many as it has, with the body from where it was scrolled to.
+std::vector<Row> Terminal::layout(const Page& page) {
   auto top = style_.rows_of(page.header);
   auto body = style_.rows_of(page.body);
   auto bottom = style_.rows_of(page.footer);
-  if (!style_.plain) {
+  if (style_.plain) {
+    first_ = 0;
+  } else {
     constexpr std::size_t least = 3;
     const auto rows = static_cast<std::size_t>(std::max(rows_, 4));
     while (bottom.size() > 1 && top.size() + bottom.size() + least > rows) bottom.erase(bottom.begin());  // keys stay
     while (top.size() > 1 && top.size() + bottom.size() + least > rows) top.pop_back();
     const auto space = std::max<std::size_t>(1, rows - std::min(rows, top.size() + bottom.size()));
     page_ = static_cast<int>(std::max<std::size_t>(2, space)) - 1;
-    first = body.size() > space ? std::min(first, body.size() - space) : 0;
-    body.erase(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(first));
+    first_ = std::clamp(first_, 0, static_cast<int>(std::max(body.size(), space) - space));
+    body.erase(body.begin(), body.begin() + first_);
     if (body.size() > space) {
       const auto hidden = static_cast<int>(body.size() - space + 1);
       body.resize(space - 1);
@@ -253,10 +255,9 @@ std::vector<Row> Terminal::layout(const Page& page, std::size_t& first) {
   return top;
 }
 
-int Terminal::show(const Page& page, int first) {
-  auto begin = static_cast<std::size_t>(std::max(first, 0));
+void Terminal::show(const Page& page) {
   std::string text;
-  for (const auto& row : layout(page, begin)) {
+  for (const auto& row : layout(page)) {
     if (style_.plain) {
       text += style_.drawn(row) + "\n";
     } else {  // cleared first: after a line as wide as the screen, that would take its last character
@@ -265,36 +266,26 @@ int Terminal::show(const Page& page, int first) {
   }
   if (text != last_) write(style_.plain ? text + "\n" : std::string(begin_update) + home + text + end_update);
   last_ = text;
-  return style_.plain ? 0 : static_cast<int>(begin);
-}
-
-void Terminal::show_in_corner(const std::string& text) {
-  if (style_.plain) return;
-  const int column = std::max(1, columns() - columns_of(text));
-  write(keep_cursor + std::string("\x1b[1;") + std::to_string(column) + "H " + text + restore_cursor);
 }
 
 int Terminal::lend(const std::vector<std::string>& command, const std::string& directory) {
-  give_back();
-  handle(SIGINT, pass_over);  // Ctrl-C in there is not for us; a program that is started has the usual handlers
-  handle(SIGQUIT, pass_over);
-  handle(SIGTSTP, SIG_DFL);  // but Ctrl-Z is: the shell waits for us
-  const int exit_code = judge::run(command, directory);
-  handle(SIGINT, die);
-  handle(SIGQUIT, die);
-  handle(SIGTSTP, note_suspend);
-  measure();
-  take();
+  int exit_code = 0;
+  lend([&] {
+    handle(SIGINT, pass_over);  // Ctrl-C in there is not for us; a program that is started has the usual handlers
+    handle(SIGQUIT, pass_over);
+    handle(SIGTSTP, SIG_DFL);  // but Ctrl-Z is: the shell waits for us
+    exit_code = judge::run(command, directory);
+    handle(SIGINT, die);
+    handle(SIGQUIT, die);
+    handle(SIGTSTP, note_suspend);
+  });
   return exit_code;
 }
 
 void Terminal::lend(const std::function<void()>& work) {
   struct Lent {
     explicit Lent(Terminal& lender) : terminal(lender) { terminal.give_back(); }
-    ~Lent() {
-      terminal.measure();
-      terminal.take();
-    }
+    ~Lent() { terminal.take(); }
     Terminal& terminal;
   };
   const Lent lent(*this);

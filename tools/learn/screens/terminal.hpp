@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,19 +62,16 @@ class Terminal {
   /// What is typed up to the next pause is a word, if this is a letter: one that is no key.
   void begin_word_with(Key key);
 
-  /// Shows a page. A body that is too long is shown from its line `first` on, with a line that counts what follows. In
-  /// plain style the page is written below the one before, unless nothing of it changed.
-  /// @return the line the body begins with: `first`, or less where it ends sooner
-  int show(const Page& page, int first = 0);
+  /// Shows a page. Of a body that is too long, what was scrolled to, with a line that counts what follows. In plain
+  /// style the page is written below the one before, unless nothing of it changed.
+  void show(const Page& page);
 
-  /// How many lines of the body there was room for.
-  int page() const { return page_; }
+  /// Scrolls the body of the next page. @return false where the key does not scroll
+  bool scroll(Key key);
+  void scroll_to_top() { first_ = 0; }
 
-  /// The line that a body begins with after this key, for show(); nothing where the key does not scroll.
-  std::optional<int> scrolled(Key pressed, int first) const;
-
-  /// Writes over a few columns at the right end of the first row, such as a clock. Nothing in plain style.
-  void show_in_corner(const std::string& text);
+  /// Scrolls until this line of the body is seen.
+  void keep_on_screen(int line);
 
   /// Stops this program, as Ctrl-Z does to any other; returns when it is continued.
   void suspend();
@@ -89,7 +85,7 @@ class Terminal {
  private:
   bool read_keys();
   Key next_key();
-  std::vector<Row> layout(const Page& page, std::size_t& first);
+  std::vector<Row> layout(const Page& page);
   void take();
   void set_mode() const;
   void give_back();
@@ -100,7 +96,8 @@ class Terminal {
 
   Style style_;
   int rows_ = 24;
-  int page_ = 1;
+  int first_ = 0;        ///< the line that the body begins with
+  int page_ = 1;         ///< how many lines of the body there was room for
   std::string pending_;  ///< bytes of keys that were read and not returned yet
   std::string last_;     ///< what was shown last
   std::chrono::steady_clock::time_point in_word_until_;

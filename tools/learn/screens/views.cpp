@@ -41,8 +41,8 @@ std::string best_sentence(const InterviewRecord& interview, const Tries& before)
 
 }  // namespace
 
-Lines header_lines(const std::string& title, const std::string& below) {
-  return {Line(title, Role::important), Line(below, Role::label), ""};
+Lines header_lines(const std::string& title, const std::string& below, const std::string& beside) {
+  return {Line({{title, Role::important}, {beside}}), Line(below, Role::label), ""};
 }
 
 std::string doing_line(const std::string& doing, bool plain, bool first_build) {
@@ -134,9 +134,9 @@ Lines all_lines(const Lines& done, const Lines& not_started, const std::string& 
   return lines;
 }
 
-Lines watch_footer(const lesson::Lesson& lesson, const std::vector<std::string>& files,
-                   const std::optional<Verdict>& verdict, const std::string& note, int columns) {
-  Lines lines = {""};
+Lines watch_status(const lesson::Lesson& lesson, const std::vector<std::string>& files,
+                   const std::optional<Verdict>& verdict, int columns) {
+  Lines lines;
   if (verdict && verdict->total() > 0) {
     lines.push_back(bar(verdict->passed(), verdict->total(), std::min(40, columns - 25)));
     lines.back().spans.push_back(
@@ -144,19 +144,6 @@ Lines watch_footer(const lesson::Lesson& lesson, const std::vector<std::string>&
   }
   lines.push_back(labelled("read   ", "lessons/" + lesson.name + "/README.md"));
   for (const auto& file : files) lines.push_back(labelled("write  ", file));
-  if (!note.empty()) lines.emplace_back(note);
-  append(lines, key_lines({{"n", "next"},
-                           {"p", "previous"},
-                           {"h", "hint"},
-                           {"o", "read"},
-                           {"e", "edit"},
-                           {"l", "list"},
-                           {"s", "solution"},
-                           {"r", "reset"},
-                           {"c", "check all"},
-                           {"?", "more"},
-                           {"q", "quit"}},
-                          columns));
   return lines;
 }
 

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "learn/machine/verdict.hpp"
 #include "learn/memory/history.hpp"
-#include "learn/screens/programs.hpp"
-#include "learn/screens/terminal.hpp"
 #include "lesson/lesson.hpp"
+#include "lesson/line.hpp"
 
 /// What watch, interview and review show: from data to lines, without a terminal and without files.
 namespace attn::learn {
@@ -14,7 +16,8 @@ namespace attn::learn {
 constexpr int deepest_hint = 3;
 
 /// The top of a page.
-Lines header_lines(const std::string& title, const std::string& below);
+/// @param beside the title, such as a clock
+Lines header_lines(const std::string& title, const std::string& below, const std::string& beside = "");
 
 /// A job that runs: "building, step 3 of 14 ...". In plain style without its steps, each of which would be a new page.
 std::string doing_line(const std::string& doing, bool plain, bool first_build);
@@ -48,10 +51,10 @@ using Keys = std::vector<std::pair<std::string, std::string>>;
 /// Keys and what they do, in as many lines as it takes; none is broken between a key and its words.
 Lines key_lines(const Keys& keys, int columns);
 
+/// How many checks pass, what to read, and what to write.
 /// @param files that the learner writes
-/// @param note about the last key; may be empty
-Lines watch_footer(const lesson::Lesson& lesson, const std::vector<std::string>& files,
-                   const std::optional<Verdict>& verdict, const std::string& note, int columns);
+Lines watch_status(const lesson::Lesson& lesson, const std::vector<std::string>& files,
+                   const std::optional<Verdict>& verdict, int columns);
 
 /// "12:05 left", "0:30 over".
 std::string clock_text(double minutes_left);

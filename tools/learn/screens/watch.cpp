@@ -2,7 +2,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 
 #include "learn/commands/commands.hpp"
 #include "learn/machine/build.hpp"
@@ -25,10 +24,9 @@ namespace {
 /// The files that a verdict comes from: the learner's, and the course's, which may be updated meanwhile.
 std::vector<fs::path> files_behind(const Lesson& lesson) {
   std::vector<fs::path> files;
-  std::set<std::string> answers;
-  for (const auto& file : lesson.stub_files()) answers.insert(file);
-  for (const auto& file : given_files(lesson)) answers.insert(file);  // also those that are missing
-  for (const auto& file : answers) files.push_back(lesson.root / file);
+  for (const auto& answers : {lesson.stub_files(), given_files(lesson)}) {  // also those that are missing
+    for (const auto& file : answers) files.push_back(lesson.root / file);
+  }
   const fs::path tools = lesson.root / "tools";
   for (const auto& folder : {lesson.test_folder(), tools / "lesson", tools / "verdict", tools / "checks", tools / "run",
                              lesson.root / "include" / "attn"}) {
@@ -149,8 +147,8 @@ class Checks {
 
 class Watch : public Screen {
  public:
-  Watch(Course& course, bool plain)
-      : Screen(course, plain), lessons_(all_lessons(course.root)), lesson_(current_lesson(course)), checks_(course) {
+  explicit Watch(Course& course)
+      : Screen(course), lessons_(all_lessons(course.root)), lesson_(current_lesson(course)), checks_(course) {
     go_to(lesson_);
   }
 
@@ -269,7 +267,7 @@ class Watch : public Screen {
   void open_list() {
     selected_ = here();
     show(View::list);
-    keep_on_screen(static_cast<int>(selected_));
+    terminal_.keep_on_screen(static_cast<int>(selected_));
   }
 
   bool move_in_list(Key key) {
@@ -281,7 +279,7 @@ class Watch : public Screen {
       case keys::enter: go_to(lessons_[selected_]); return true;
       default: return false;
     }
-    keep_on_screen(static_cast<int>(selected_));
+    terminal_.keep_on_screen(static_cast<int>(selected_));
     return true;
   }
 
@@ -350,8 +348,13 @@ class Watch : public Screen {
     return read == hint_levels_.end() ? 1 : read->second;
   }
 
-  Lines footer() const override {
-    return watch_footer(lesson_, lesson_.stub_files(), checks_.verdict(), note_, terminal_.columns());
+  Lines status() const override {
+    return watch_status(lesson_, lesson_.stub_files(), checks_.verdict(), terminal_.columns());
+  }
+
+  Keys keys() const override {
+    return {{"n", "next"},     {"p", "previous"}, {"h", "hint"},      {"o", "read"}, {"e", "edit"}, {"l", "list"},
+            {"s", "solution"}, {"r", "reset"},    {"c", "check all"}, {"?", "more"}, {"q", "quit"}};
   }
 
   std::vector<Lesson> lessons_;
@@ -368,10 +371,10 @@ class Watch : public Screen {
 
 }  // namespace
 
-int watch(Course& course, bool plain) {
+int watch(Course& course) {
   std::string goodbye;
   {
-    Watch session(course, plain);
+    Watch session(course);
     session.run();
     goodbye = "./learn goes on with " + session.lesson().title() + ".";
   }

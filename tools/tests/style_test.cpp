@@ -1,12 +1,11 @@
 // Lines as rows of a terminal: roles, links, and that a break changes nothing of them.
-#include "learn/screens/paint.hpp"
+#include "learn/screens/style.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <ostream>
 
-#include "learn/screens/style.hpp"
 #include "lesson/text.hpp"
 
 namespace attn::learn {
