@@ -63,9 +63,9 @@ std::vector<std::string> table(const Excerpt& excerpt, const std::function<std::
   return rows;
 }
 
-std::string cell_text(double number) {
+std::string cell_text(double value) {
   constexpr int digits = 4;
-  return std::isnan(number) ? "NaN" : number_text(number == 0 ? 0 : number, digits);  // without the sign of -0
+  return std::isnan(value) ? "NaN" : number_text(value == 0 ? 0 : value, digits);  // without the sign of -0
 }
 
 /// The numbers of a result and the expected ones, beside each other where that is narrow enough for any terminal, else
