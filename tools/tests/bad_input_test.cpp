@@ -1,5 +1,6 @@
 // Public functions given sizes that no memory holds, and whose products or doubles do not fit into an arma::uword: an
-// exception, at once. Where the product fits, that is Armadillo's own, or std::bad_alloc.
+// exception, at once. Where the product fits, that is Armadillo's own, or std::bad_alloc. And numbers at the end of what a double
+// can be.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -9,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "attn/activations.hpp"
+#include "attn/cross_entropy.hpp"
 #include "attn/decode_cost.hpp"
 #include "attn/embedding.hpp"
 #include "attn/fused_multi_head_attention.hpp"
@@ -64,6 +67,17 @@ TEST(BadInput, WhoseProductIsNotANumberIsRejected) {
       EXPECT_THAT(calls[i], ThrowsMessage<std::invalid_argument>(HasSubstr("expected a product below 2^64")))
           << "call " << i << ", " << sizes;
     }
+  }
+}
+
+TEST(ExtremeNumbers, KeepTheirDigitsAndDoNotOverflow) {
+  arma::cube logits(1, 3, 1);
+  logits.slice(0) = arma::rowvec{1e15, 1e15 + 1, 1e15 - 2};
+  const double expected = std::log(1 + std::exp(-1.0) + std::exp(-3.0));
+  EXPECT_NEAR(cross_entropy(logits, arma::umat(1, 1, arma::fill::ones)), expected, 1e-12);
+  for (const double number : {1e308, -1e308, 1e200, -1e200}) {
+    const double y = arma::as_scalar(gelu_tanh(arma::cube(1, 1, 1).fill(number)).slice(0));
+    EXPECT_EQ(y, number > 0 ? number : 0) << number;
   }
 }
 
