@@ -1,4 +1,4 @@
-// Public functions given sizes that no memory holds, and whose products or doubles do not fit into an arma::uword: an
+// Public functions given sizes that no memory holds, and whose products, sums or doubles do not fit into an arma::uword: an
 // exception, at once. Where the product fits, that is Armadillo's own, or std::bad_alloc. And numbers at the end of what a double
 // can be.
 #include <gmock/gmock.h>
@@ -11,18 +11,27 @@
 #include <vector>
 
 #include "attn/activations.hpp"
+#include "attn/batches.hpp"
 #include "attn/cross_entropy.hpp"
 #include "attn/decode_cost.hpp"
+#include "attn/decoder_attention.hpp"
+#include "attn/dropout.hpp"
 #include "attn/embedding.hpp"
+#include "attn/flash_attention.hpp"
 #include "attn/fused_multi_head_attention.hpp"
 #include "attn/grouped_query_attention.hpp"
+#include "attn/heads_backward.hpp"
+#include "attn/language_model.hpp"
 #include "attn/linear.hpp"
 #include "attn/masking.hpp"
 #include "attn/nn_multihead_attention.hpp"
 #include "attn/positions.hpp"
+#include "attn/safetensors.hpp"
 #include "attn/self_attention_v1.hpp"
 #include "attn/self_attention_v2.hpp"
+#include "attn/sentence_attention.hpp"
 #include "attn/sliding_window.hpp"
+#include "attn/view.hpp"
 #include "attn/vocabulary.hpp"
 
 namespace attn {
@@ -34,6 +43,24 @@ using ::testing::ThrowsMessage;
 
 /// 2^power; 2^64 stands for the largest number there is.
 uword two_to(unsigned power) { return power == 64 ? ~uword(0) : uword(1) << power; }
+
+DecoderAttentionConfig attention_of(uword num_heads, uword head_dim) {
+  DecoderAttentionConfig config;
+  config.embed_dim = 4;
+  config.num_heads = config.num_kv_heads = num_heads;
+  config.head_dim = head_dim;
+  return config;
+}
+
+LanguageModelConfig gpt2_of(uword max_position, uword embed_dim) {
+  LanguageModelConfig config;
+  config.architecture = Architecture::gpt2;
+  config.vocab_size = config.num_layers = config.hidden_dim = 1;
+  config.attention = attention_of(1, 2);
+  config.attention.embed_dim = embed_dim;
+  config.max_position = max_position;
+  return config;
+}
 
 TEST(BadInput, WhoseProductIsNotANumberIsRejected) {
   const nn::MultiheadAttentionOptions padded = {arma::umat(2, 3), {}, {}};
@@ -62,11 +89,55 @@ TEST(BadInput, WhoseProductIsNotANumberIsRejected) {
           decode_bytes({m, 2, n});
         },
         [=] { nn::allowed_mask(padded, m, n); },
+        [=] { Dropout::draw(m, n, 1, 0.5); },
+        [=] { read_matrix("", "F16", m, n); },
+        [=] {
+          arma::cube X;
+          view(X, m, n, 1);
+        },
+        [=] { require_mask("mask", Mask(2, 2, 2), 2, 2, m, n); },
+        [=] { decoder_mask({0}, {0}, m, n); },
+        [=] { DecoderAttention(attention_of(m, n)); },
+        [=] { LanguageModel(gpt2_of(m, n)); },
     };
     for (std::size_t i = 0; i < calls.size(); ++i) {
       EXPECT_THAT(calls[i], ThrowsMessage<std::invalid_argument>(HasSubstr("expected a product below 2^64")))
           << "call " << i << ", " << sizes;
     }
+  }
+}
+
+TEST(BadInput, ThatIsMultipliedWithWhatIsThereIsRejected) {
+  std::mt19937_64 generator(1);
+  const EncodedBatch four = encode({"a", "b", "c", "d"}, Vocabulary({"a"}), 1);
+  const std::vector<std::function<void()>> calls = {
+      [] { repeat_heads(arma::cube(2, 2, 2), two_to(62)); },
+      [&] {
+        next_token_batch({1, 2, 3}, 2, two_to(63), generator);
+      },
+      [&] { reverse_batch(2, two_to(62), 2, generator); },
+      [&] { reverse_batch(2, two_to(63), 1, generator); },
+      [&] { weights_of_sentence(arma::cube(1, 1, 1), four, 0, two_to(62)); },
+  };
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    EXPECT_THAT(calls[i], ThrowsMessage<std::invalid_argument>(HasSubstr("expected a product below 2^64"))) << i;
+  }
+}
+
+TEST(BadInput, WhoseSumIsNotANumberIsRejected) {
+  const uword most = two_to(64);
+  const std::vector<std::function<void()>> calls = {
+      [=] { positions_after(arma::uvec{most}, 1); },
+      [=] {
+        positions_after(arma::uvec{1, most - 1}, 2);
+      },
+      [=] { decoder_mask(arma::uvec{most}, arma::uvec{1}, 1, 5); },
+      [=] { sinusoidal_positions(2, 4, most); },
+      [=] { window_keys(1, 2, most, 3); },
+      [=] { visible_keys(1, 2, most, 3, true); },
+  };
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    EXPECT_THAT(calls[i], ThrowsMessage<std::invalid_argument>(HasSubstr("expected a sum below 2^64"))) << i;
   }
 }
 
