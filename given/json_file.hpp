@@ -14,9 +14,9 @@ namespace attn::given {
 
 using Json = nlohmann::json;
 
-/// The largest tokenizers have 30 MB, 1.8 million values, and 8 levels.
-inline constexpr std::size_t largest_json = 64'000'000;
-inline constexpr std::size_t most_json_values = 3'000'000;
+/// The largest tokenizers have 28 MB, 1.8 million values, and 8 levels.
+inline constexpr std::size_t largest_json = 40'000'000;
+inline constexpr std::size_t most_json_values = 2'500'000;
 inline constexpr std::size_t deepest_json = 64;
 
 /// @param name of the text: "header"

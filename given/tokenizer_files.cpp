@@ -18,7 +18,7 @@ using namespace given;
 // encoder.py of openai/gpt-2. ByteLevel with use_regex has it, too.
 const char* const gpt2_pattern = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-constexpr std::size_t most_tokens = 1'000'000, most_specials = 10'000, most_patterns = 32;
+constexpr std::size_t most_tokens = 500'000, most_specials = 10'000, most_patterns = 32;
 
 [[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
 

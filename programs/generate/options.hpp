@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "shared/option_checks.hpp"
+
 /// The command line of ./learn generate. The tool checks it before it builds the program, which reads the same words again.
 namespace attn::generating {
 
@@ -66,7 +68,7 @@ inline void add_generate_options(CLI::App& command, GenerateOptions& options) {
       ->type_name("NUMBER")
       ->capture_default_str();
   command.add_option("--top-k", options.top_k, "only so many of the most likely tokens; 0: all")
-      ->check(CLI::NonNegativeNumber.description(""))
+      ->check(is_count())
       ->type_name("N")
       ->capture_default_str();
   command.add_option("--top-p", options.top_p, "only the most likely tokens, up to this sum of probabilities")
@@ -74,7 +76,7 @@ inline void add_generate_options(CLI::App& command, GenerateOptions& options) {
       ->type_name("NUMBER")
       ->capture_default_str();
   command.add_option("--seed", options.seed, "of the random numbers: the same seed, the same text")
-      ->check(CLI::NonNegativeNumber.description(""))
+      ->check(is_count())
       ->type_name("N");
   command
       .add_option("--max-tokens", options.max_tokens,

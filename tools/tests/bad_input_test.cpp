@@ -30,6 +30,7 @@
 #include "attn/nn_multihead_attention.hpp"
 #include "attn/positions.hpp"
 #include "attn/safetensors.hpp"
+#include "attn/sampling.hpp"
 #include "attn/self_attention_v1.hpp"
 #include "attn/self_attention_v2.hpp"
 #include "attn/sentence_attention.hpp"
@@ -176,6 +177,11 @@ TEST(ExtremeNumbers, KeepTheirDigitsAndDoNotOverflow) {
         arma::as_scalar(gelu_tanh(arma::cube(1, 1, 1).fill(number)).slice(0));
     EXPECT_EQ(y, number > 0 ? number : 0) << number;
   }
+  EXPECT_THAT(
+      [] {
+        token_probabilities({1, std::nan(""), 2}, {0, 0, 1});
+      },
+      ThrowsMessage<std::invalid_argument>(HasSubstr("logits holds NaN")));
 }
 
 TEST(BadInput, OfAHugeSizeEndsInAnException) {

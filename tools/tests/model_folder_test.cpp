@@ -167,7 +167,7 @@ TEST_F(ModelFolder, RefusesJsonThatWouldTakeAllStackOrMemory) {
   const std::vector<std::pair<std::string, std::string>> texts = {
       {"{\"a\": " + std::string(100'000, '['), "too many levels of lists and objects, expected at most 64"},
       {repeated(100'000, "{\"a\": "), "too many levels"},
-      {"{\"a\": [" + repeated(4'000'000, "[],") + "0]}", "values, expected at most 3000000"},
+      {"{\"a\": [" + repeated(4'000'000, "[],") + "0]}", "values, expected at most 2500000"},
       {"{}" + std::string(1, '\0') + "garbage", "is not a JSON object: it has a zero byte"},
       {"{\"a\": \"" + std::string(1, '\xFF') + "\"}", "is not a JSON object"}};
   for (const char* file : small_files) {
@@ -178,7 +178,7 @@ TEST_F(ModelFolder, RefusesJsonThatWouldTakeAllStackOrMemory) {
     }
     copy("llama");
     fs::resize_file(folder_ / file, 300'000'000);  // a hole
-    expect_refused("JSON of 300000000 bytes, expected at most 64000000", file);
+    expect_refused("JSON of 300000000 bytes, expected at most 40000000", file);
   }
   for (const auto& [text, named] : texts) {
     copy("llama");
