@@ -4,6 +4,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "attn/shape.hpp"
 #include "json_file.hpp"
 
 namespace attn {
@@ -12,15 +13,18 @@ namespace {
 
 using namespace given;
 
-arma::uword required_size(const Json& config, const std::string& field) {
-  const auto size = find_size(config, field);
+// Above the sizes of any model. With them no product of sizes reaches 2^64.
+constexpr arma::uword most_layers = 1'000, widest = 1'000'000, most_tokens = 10'000'000;
+
+arma::uword required_size(const Json& config, const std::string& field, arma::uword most = widest) {
+  const auto size = find_size(config, field, most);
   if (!size || *size == 0) throw std::invalid_argument(field + (size ? " is 0, expected at least 1" : " is missing"));
   return *size;
 }
 
 void refuse_unless(bool supported, const Json& config, const std::string& field, const std::string& expected) {
   if (supported) return;
-  throw std::invalid_argument(field + " is " + config.at(field).dump() + ", which is not supported; expected " +
+  throw std::invalid_argument(field + " is " + shown(config.at(field)) + ", which is not supported; expected " +
                               expected);
 }
 
@@ -43,10 +47,10 @@ ConfigFields read_gpt2(const Json& config) {
   require_false(config, "add_cross_attention");
   ConfigFields fields;
   fields.hidden_size = required_size(config, "n_embd");
-  fields.num_hidden_layers = required_size(config, "n_layer");
+  fields.num_hidden_layers = required_size(config, "n_layer", most_layers);
   fields.num_attention_heads = required_size(config, "n_head");
-  fields.intermediate_size = find_size(config, "n_inner");
-  fields.max_position_embeddings = find_size(config, has(config, "n_positions") ? "n_positions" : "n_ctx");
+  fields.intermediate_size = find_size(config, "n_inner", widest);
+  fields.max_position_embeddings = find_size(config, has(config, "n_positions") ? "n_positions" : "n_ctx", most_tokens);
   fields.rms_norm_eps = find_number(config, "layer_norm_epsilon");
   return fields;
 }
@@ -57,7 +61,7 @@ void read_rope(const Json& config, ConfigFields& fields) {
   const std::string name = has(config, "rope_parameters") ? "rope_parameters" : "rope_scaling";
   if (!has(config, name)) return;
   const Json& rope = config[name];
-  if (!rope.is_object()) throw std::invalid_argument(name + " is " + rope.dump() + ", expected an object");
+  if (!rope.is_object()) throw std::invalid_argument(name + " is " + shown(rope) + ", expected an object");
   if (has(rope, "rope_theta")) fields.rope_theta = find_number(rope, "rope_theta");
   const std::string field = has(rope, "rope_type") ? "rope_type" : "type";
   require_text(rope, field, {"default", "llama3"});
@@ -70,7 +74,8 @@ void read_rope(const Json& config, ConfigFields& fields) {
   fields.rope_scaling.factor = *find_number(rope, "factor");
   fields.rope_scaling.low_freq_factor = *find_number(rope, "low_freq_factor");
   fields.rope_scaling.high_freq_factor = *find_number(rope, "high_freq_factor");
-  fields.rope_scaling.original_max_position_embeddings = required_size(rope, "original_max_position_embeddings");
+  fields.rope_scaling.original_max_position_embeddings =
+      required_size(rope, "original_max_position_embeddings", SIZE_MAX);
 }
 
 /// The window of all layers; 0 for none.
@@ -82,7 +87,7 @@ arma::uword read_window(const Json& config, const std::string& model_type, arma:
     const bool known = alike && (types[0] == "full_attention" || types[0] == "sliding_attention");
     refuse_unless(known, config, "layer_types", "one kind for all layers: full_attention or sliding_attention");
     if (types[0] == "full_attention") return 0;
-    return required_size(config, "sliding_window");
+    return required_size(config, "sliding_window", SIZE_MAX);
   }
   if (model_type == "mistral") {
     return config.contains("sliding_window") ? find_size(config, "sliding_window").value_or(0) : 4096;
@@ -90,7 +95,12 @@ arma::uword read_window(const Json& config, const std::string& model_type, arma:
   if (model_type == "llama" || !find_bool(config, "use_sliding_window").value_or(false)) return 0;
   const arma::uword full = find_size(config, "max_window_layers").value_or(28);  // so many layers have no window
   if (full >= layers) return 0;
-  refuse_unless(full == 0, config, "max_window_layers", "0: a window in all layers");
+  if (full != 0) {
+    throw std::invalid_argument("max_window_layers is " + std::to_string(full) +
+                                (has(config, "max_window_layers") ? "" : ", as it is missing") +
+                                ", expected 0 or at least " + std::to_string(layers) +
+                                ": a window in all layers or in none");
+  }
   return find_size(config, "sliding_window").value_or(4096);
 }
 
@@ -99,10 +109,10 @@ ConfigFields read_llama(const Json& config, const std::string& model_type) {
   require_false(config, "mlp_bias");
   ConfigFields fields;
   fields.hidden_size = required_size(config, "hidden_size");
-  fields.num_hidden_layers = required_size(config, "num_hidden_layers");
+  fields.num_hidden_layers = required_size(config, "num_hidden_layers", most_layers);
   fields.num_attention_heads = required_size(config, "num_attention_heads");
-  fields.num_key_value_heads = find_size(config, "num_key_value_heads");
-  fields.head_dim = find_size(config, "head_dim");
+  fields.num_key_value_heads = find_size(config, "num_key_value_heads", widest);
+  fields.head_dim = find_size(config, "head_dim", widest);
   fields.intermediate_size = required_size(config, "intermediate_size");
   fields.max_position_embeddings = find_size(config, "max_position_embeddings");
   fields.rms_norm_eps = find_number(config, "rms_norm_eps");
@@ -110,6 +120,20 @@ ConfigFields read_llama(const Json& config, const std::string& model_type) {
   fields.sliding_window = read_window(config, model_type, fields.num_hidden_layers);
   read_rope(config, fields);
   return fields;
+}
+
+/// What a model's constructor would refuse, named as it is in the file.
+void require_consistent(const ConfigFields& fields) {
+  const arma::uword heads = fields.num_attention_heads;
+  require_multiple("num_attention_heads", heads, "num_key_value_heads", fields.num_key_value_heads.value_or(heads));
+  if (!fields.head_dim && fields.model_type != "qwen3") {
+    require_multiple("hidden_size", fields.hidden_size, "num_attention_heads", heads);
+    require_multiple("hidden_size", fields.hidden_size, "2 x num_attention_heads, as RoPE turns pairs,", 2 * heads);
+  }
+  require_multiple("head_dim", fields.head_dim.value_or(2), "a pair's width", 2);
+  if (fields.rms_norm_eps.value_or(0) < 0) {
+    throw std::invalid_argument("rms_norm_eps is " + shown(*fields.rms_norm_eps) + ", expected at least 0");
+  }
 }
 
 }  // namespace
@@ -120,7 +144,7 @@ ConfigFields read_config(const std::filesystem::path& folder) {
   }
   const std::filesystem::path file = folder / "config.json";
   const Json config = read_object(file);
-  try {
+  return read_fields(file, [&config] {
     if (!has(config, "model_type")) throw std::invalid_argument("model_type is missing");
     const std::string model_type = *find_text(config, "model_type");
     refuse_unless(std::set<std::string>{"gpt2", "llama", "mistral", "qwen2", "qwen3"}.count(model_type) != 0, config,
@@ -130,12 +154,11 @@ ConfigFields read_config(const std::filesystem::path& folder) {
     }
     ConfigFields fields = model_type == "gpt2" ? read_gpt2(config) : read_llama(config, model_type);
     fields.model_type = model_type;
-    fields.vocab_size = required_size(config, "vocab_size");
+    fields.vocab_size = required_size(config, "vocab_size", most_tokens);
     fields.tie_word_embeddings = find_bool(config, "tie_word_embeddings");
+    require_consistent(fields);
     return fields;
-  } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument("file " + file.string() + ": " + error.what());
-  }
+  });
 }
 
 }  // namespace attn

@@ -23,7 +23,7 @@ namespace {
 }  // namespace
 
 MemoryMap::MemoryMap(const std::filesystem::path& file) {
-  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe would wait for its writer
   if (descriptor < 0) refuse(file, std::strerror(errno));
   struct stat status = {};
   const bool is_file = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
@@ -31,7 +31,7 @@ MemoryMap::MemoryMap(const std::filesystem::path& file) {
   void* start = size == 0 ? nullptr : mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   const std::string why = start == MAP_FAILED ? std::strerror(errno) : "";
   close(descriptor);
-  if (!is_file) refuse(file, "it is not a file");
+  if (!is_file) refuse(file, "it is not a regular file");
   if (start == MAP_FAILED) refuse(file, why);
   bytes_ = std::string_view(static_cast<const char*>(start), size);
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "attn/characters.hpp"
+#include "json_file.hpp"
 
 namespace attn {
 
@@ -35,8 +36,8 @@ Code compile(const std::string& pattern) {
   }
   std::string message(256, '\0');
   pcre2_get_error_message(error, reinterpret_cast<PCRE2_UCHAR*>(message.data()), message.size());
-  throw std::invalid_argument("pattern " + pattern + " is no regular expression at byte " + std::to_string(at) + ": " +
-                              message.c_str());
+  throw std::invalid_argument("pattern " + given::shown(pattern) + " is not a regular expression at byte " +
+                              std::to_string(at) + ": " + message.c_str());
 }
 
 /// The matches of a pattern in a text, and what is between them, appended to parts.
@@ -49,7 +50,7 @@ void split_at(const Code& code, const std::string& text, std::vector<std::string
     if (found < 0) throw std::invalid_argument("text cannot be cut by a pattern: error " + std::to_string(found));
     const std::size_t begin = pcre2_get_ovector_pointer(match.get())[0];
     const std::size_t end = pcre2_get_ovector_pointer(match.get())[1];
-    if (end == begin) {  // nothing matched: look again behind the next character
+    if (end == begin) {  // nothing matched: look again after the next character
       at = begin + (begin < text.size() ? length_from_first_byte(text[begin]) : 1);
       continue;
     }

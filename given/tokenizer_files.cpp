@@ -1,11 +1,11 @@
 #include "attn/tokenizer_files.hpp"
 
-#include <algorithm>
-#include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
+#include "attn/memory_map.hpp"
 #include "json_file.hpp"
 
 namespace attn {
@@ -18,10 +18,12 @@ using namespace given;
 // encoder.py of openai/gpt-2. ByteLevel with use_regex has it, too.
 const char* const gpt2_pattern = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
+constexpr std::size_t most_tokens = 500'000, most_specials = 10'000, most_patterns = 32;
+
 [[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
 
 const Json& member(const Json& object, std::string_view field, bool expected, std::string_view type) {
-  if (!expected) refuse(std::string(field) + " is missing, or is not " + std::string(type));
+  if (!expected) refuse(shown_text(field) + " is missing, or is not " + std::string(type));
   return object.at(field);
 }
 const Json& object_in(const Json& object, std::string_view field) {
@@ -34,8 +36,9 @@ const Json& list_in(const Json& object, std::string_view field) {
 std::string type_of(const Json& object) { return find_text(object, "type").value_or(""); }
 
 void set_token(std::vector<std::string>& tokens, const std::string& token, const Json& id) {
-  if (!id.is_number_unsigned() || id.get<std::size_t>() >= 10'000'000) {
-    refuse("vocab has " + id.dump() + " for " + token + ", expected an integer below 10000000");
+  if (!id.is_number_unsigned() || id.get<std::size_t>() >= most_tokens) {
+    refuse("vocab has " + shown(id) + " for " + shown_text(token) + ", expected an integer below " +
+           std::to_string(most_tokens));
   }
   const auto number = id.get<std::size_t>();
   if (number >= tokens.size()) tokens.resize(number + 1);
@@ -52,7 +55,7 @@ PiecePair pair_of(const std::string& line) {
   const std::size_t space = line.find(' ');
   if (space == std::string::npos || space == 0 || space + 1 == line.size() ||
       line.find(' ', space + 1) != std::string::npos) {
-    refuse("merges has \"" + line + "\", expected two pieces with a space between them");
+    refuse("merges has " + shown(line) + ", expected two pieces with a space between them");
   }
   return {line.substr(0, space), line.substr(space + 1)};
 }
@@ -61,14 +64,14 @@ PiecePair pair_of(const std::string& line) {
 PiecePair pair_of(const Json& merge) {
   if (merge.is_string()) return pair_of(merge.get<std::string>());
   if (!merge.is_array() || merge.size() != 2 || !merge[0].is_string() || !merge[1].is_string()) {
-    refuse("merges has " + merge.dump() + ", expected two pieces");
+    refuse("merges has " + shown(merge) + ", expected two pieces");
   }
   return {merge[0].get<std::string>(), merge[1].get<std::string>()};
 }
 
 void read_model(const Json& model, TokenizerData& data) {
   const std::string type = find_text(model, "type").value_or("BPE");
-  if (type != "BPE") refuse("model.type is " + type + ", which is not supported; expected BPE");
+  if (type != "BPE") refuse("model.type is " + shown_text(type) + ", which is not supported; expected BPE");
   for (const char* field : {"byte_fallback", "fuse_unk"}) {
     if (find_bool(model, field).value_or(false)) {
       refuse("model." + std::string(field) + " is true, which is not supported; expected byte-level BPE");
@@ -90,7 +93,7 @@ void read_normalizer(const Json& normalizer, TokenizerData& data) {
   } else if (type_of(normalizer) == "NFC") {
     data.splitting.nfc = true;
   } else {
-    refuse("normalizer is " + type_of(normalizer) + ", which is not supported; expected NFC or none");
+    refuse("normalizer is " + shown_text(type_of(normalizer)) + ", which is not supported; expected NFC or none");
   }
 }
 
@@ -126,19 +129,24 @@ bool read_pre_tokenizer(const Json& step, TokenizerData& data) {
   } else if (type == "Split") {
     read_split(step, data);
   } else {
-    refuse("pre_tokenizer is " + type + ", which is not supported; expected ByteLevel, Split or Digits");
+    refuse("pre_tokenizer is " + shown_text(type) + ", which is not supported; expected ByteLevel, Split or Digits");
   }
   return false;
 }
 
 void read_specials(const Json& added, TokenizerData& data) {
+  if (added.size() > most_specials) {
+    refuse("added_tokens has " + std::to_string(added.size()) + " tokens, expected at most " +
+           std::to_string(most_specials));
+  }
   for (const Json& token : added) {
     const auto id = find_size(token, "id");
     const auto content = find_text(token, "content");
-    if (!id || !content || content->empty()) refuse("added_tokens has " + token.dump() + ", expected id and content");
+    if (!id || !content || content->empty()) refuse("added_tokens has " + shown(token) + ", expected id and content");
     for (const char* field : {"lstrip", "rstrip", "single_word"}) {
       if (find_bool(token, field).value_or(false)) {
-        refuse("added_tokens: " + std::string(field) + " of " + *content + " is true, which is not supported");
+        refuse("added_tokens: " + std::string(field) + " of " + shown_text(*content) +
+               " is true, which is not supported");
       }
     }
     if (*id < data.tokens.size()) data.tokens[*id].clear();
@@ -158,9 +166,9 @@ void read_post_processor(const Json& step, TokenizerData& data) {
     text_came = text_came || part.contains("Sequence");
     if (!part.contains("SpecialToken")) continue;
     const std::string name = find_text(object_in(part, "SpecialToken"), "id").value_or("");
-    if (text_came) refuse("post_processor puts " + name + " after a text, which is not supported");
+    if (text_came) refuse("post_processor puts " + shown_text(name) + " after a text, which is not supported");
     for (const Json& id : list_in(object_in(object_in(step, "special_tokens"), name), "ids")) {
-      if (!id.is_number_unsigned()) refuse("post_processor has " + id.dump() + " as an id of " + name);
+      if (!id.is_number_unsigned()) refuse("post_processor has " + shown(id) + " as an id of " + shown_text(name));
       data.begin_tokens.push_back(id.get<arma::uword>());
     }
   }
@@ -173,26 +181,36 @@ TokenizerData read_tokenizer_json(const Json& file) {
   if (!read_pre_tokenizer(object_in(file, "pre_tokenizer"), data)) {
     refuse("pre_tokenizer has no ByteLevel, expected byte-level BPE");
   }
+  if (data.splitting.patterns.size() > most_patterns) {
+    refuse("pre_tokenizer has " + std::to_string(data.splitting.patterns.size()) + " patterns, expected at most " +
+           std::to_string(most_patterns));
+  }
   if (has(file, "added_tokens")) read_specials(list_in(file, "added_tokens"), data);
   if (has(file, "post_processor")) read_post_processor(file["post_processor"], data);
   return data;
 }
 
 /// GPT-2's own files: the first line of merges.txt is a version.
-TokenizerData read_vocab_and_merges(const Json& vocab, std::ifstream merges) {
+TokenizerData read_vocab(const Json& vocab) {
   TokenizerData data;
   data.tokens = tokens_of(vocab);
   data.splitting.patterns.emplace_back(gpt2_pattern);
-  for (std::string line; std::getline(merges, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (!line.empty() && line.rfind("#version", 0) != 0) data.merges.push_back(pair_of(line));
-  }
   const auto end = vocab.find("<|endoftext|>");
   if (end != vocab.end()) {
     data.specials.push_back({"<|endoftext|>", end->get<arma::uword>()});
     data.tokens[data.specials[0].id].clear();
   }
   return data;
+}
+
+std::vector<PiecePair> read_merges(std::string_view text) {
+  std::vector<PiecePair> merges;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (!line.empty() && line.rfind("#version", 0) != 0) merges.push_back(pair_of(line));
+  }
+  return merges;
 }
 
 }  // namespace
@@ -207,14 +225,11 @@ TokenizerData read_tokenizer(const fs::path& folder) {
   if (!in_one && fs::exists(config) && find_text(read_object(config), "model_type").value_or("gpt2") != "gpt2") {
     refuse("folder " + folder.string() + " has no tokenizer.json: vocab.json and merges.txt do not hold the pattern");
   }
-  try {
-    return in_one ? read_tokenizer_json(read_object(file))
-                  : read_vocab_and_merges(read_object(vocab), std::ifstream(merges));
-  } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument("file " + (in_one ? file : vocab).string() + ": " + error.what());
-  } catch (const Json::exception& error) {
-    throw std::invalid_argument("file " + (in_one ? file : vocab).string() + ": " + error.what());
-  }
+  const Json json = read_object(in_one ? file : vocab);
+  if (in_one) return read_fields(file, [&] { return read_tokenizer_json(json); });
+  TokenizerData data = read_fields(vocab, [&] { return read_vocab(json); });
+  data.merges = read_fields(merges, [&] { return read_merges(MemoryMap(merges).bytes()); });
+  return data;
 }
 
 }  // namespace attn

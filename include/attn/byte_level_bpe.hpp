@@ -18,7 +18,8 @@ struct TextPart {
   bool is_special = false;
 };
 
-/// Cuts out the special tokens. From left to right: of those that begin at the same place the longest one counts.
+/// Cuts out the special tokens. From left to right: of those that begin at the same place the longest one counts, and
+/// an empty one never does.
 ///
 /// @return all of the text, in its order, without empty parts
 std::vector<TextPart> cut_at_specials(const std::string& text, const std::vector<SpecialToken>& specials);

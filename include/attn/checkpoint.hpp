@@ -1,6 +1,7 @@
 #pragma once
 
 #include <armadillo>
+#include <cstdint>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -11,6 +12,7 @@
 #include "attn/load_weights.hpp"
 #include "attn/model_config.hpp"
 #include "attn/model_folder.hpp"
+#include "attn/model_tensors.hpp"
 
 /// A model that others trained, from a folder to text. Given: it calls what the tasks of lesson 23 ask for.
 ///
@@ -37,31 +39,51 @@ struct Checkpoint {
 };
 
 /// Reads the small files of a folder, in milliseconds up to a second: config.json, generation_config.json, the tokenizer,
-/// which files have weights.
+/// which files have weights, and what their headers say.
 ///
-/// @throws std::invalid_argument naming the folder, the file or the field that is missing, wrong or not supported.
+/// @throws std::invalid_argument naming the folder, the file, the field or the tensor that is missing, wrong or not
+///         supported.
 inline CheckpointFiles open_checkpoint(const std::filesystem::path& folder) {
   CheckpointFiles files;
   files.fields = read_config(folder);
-  files.config = model_config(files.fields);
+  try {
+    files.config = model_config(files.fields);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument("file " + (folder / "config.json").string() + ": " + error.what());
+  }
   files.tokenizer = read_tokenizer(folder);
   files.stop_tokens = read_stop_tokens(folder);
   files.weights = weight_files(folder);
+  const TensorFiles tensors(files.weights);
+  try {
+    require_tensors(files.config, tensors);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument("folder " + folder.string() +
+                                ": its weights do not fit its config.json: " + error.what());
+  }
   return files;
 }
 
 /// How many numbers a model has: its parameters. A tied head counts once.
+///
+/// @throws std::invalid_argument naming config, when there are 2^53 or more.
 inline arma::uword number_of_parameters(const LanguageModelConfig& config) {
   const DecoderAttentionConfig& attention = config.attention;
   const bool gpt2 = config.architecture == Architecture::gpt2;
-  const arma::uword E = attention.embed_dim, F = config.hidden_dim, V = config.vocab_size;
-  const arma::uword D = attention.head_dim == 0 ? E / attention.num_heads : attention.head_dim;
-  const arma::uword queries = attention.num_heads * D, keys = attention.num_kv_heads * D;
-  const arma::uword biases = attention.bias ? queries + 2 * keys + E : 0;
-  const arma::uword norms = (gpt2 ? 4 * E : 2 * E) + (attention.qk_norm ? 2 * D : 0);
-  const arma::uword feed_forward = gpt2 ? 2 * E * F + F + E : 3 * E * F;
-  const arma::uword block = 2 * E * queries + 2 * E * keys + biases + norms + feed_forward;
-  return V * E * (config.tied_head ? 1 : 2) + config.max_position * E + config.num_layers * block + (gpt2 ? 2 * E : E);
+  const auto real = [](arma::uword size) {
+    return static_cast<double>(size);
+  };  // exact below 2^53, and does not wrap around
+  const double E = real(attention.embed_dim), F = real(config.hidden_dim), V = real(config.vocab_size);
+  const double D = attention.head_dim == 0 ? real(attention.embed_dim / attention.num_heads) : real(attention.head_dim);
+  const double queries = real(attention.num_heads) * D, keys = real(attention.num_kv_heads) * D;
+  const double biases = attention.bias ? queries + 2 * keys + E : 0;
+  const double norms = (gpt2 ? 4 * E : 2 * E) + (attention.qk_norm ? 2 * D : 0);
+  const double feed_forward = gpt2 ? 2 * E * F + F + E : 3 * E * F;
+  const double block = 2 * E * queries + 2 * E * keys + biases + norms + feed_forward;
+  const double all = V * E * (config.tied_head ? 1 : 2) + real(config.max_position) * E +
+                     real(config.num_layers) * block + (gpt2 ? 2 * E : E);
+  if (all < 9007199254740992.0) return static_cast<arma::uword>(all);
+  throw std::invalid_argument("config has " + std::to_string(all) + " parameters, expected fewer than 2^53");
 }
 
 /// How many bytes a model takes in memory: 8 for each parameter. While it is loaded, its largest matrix is there twice.
@@ -71,22 +93,11 @@ inline arma::uword bytes_in_memory(const LanguageModelConfig& config) { return 8
 inline arma::uword cache_bytes_per_token(const LanguageModelConfig& config) {
   const DecoderAttentionConfig& attention = config.attention;
   const arma::uword D = attention.head_dim == 0 ? attention.embed_dim / attention.num_heads : attention.head_dim;
-  return 8 * 2 * config.num_layers * attention.num_kv_heads * D;
+  return product_of(
+      {{"16", 16}, {"num_layers", config.num_layers}, {"num_kv_heads", attention.num_kv_heads}, {"head_dim", D}});
 }
 
-/// Whether a tensor is no weight, or one that is there already: the causal mask and its constant in old files of GPT-2, speeds
-/// of RoPE, and a head that is tied.
-inline bool may_stay_unused(const std::string& name, const LanguageModelConfig& config) {
-  const auto ends_with = [&name](const std::string& end) {
-    return name.size() >= end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
-  };
-  if (config.architecture == Architecture::gpt2 && (ends_with(".attn.bias") || ends_with(".attn.masked_bias"))) {
-    return true;
-  }
-  return ends_with(".rotary_emb.inv_freq") || (config.tied_head && name == "lm_head.weight");
-}
-
-/// Sets all weights of a model, and sees to it that no tensor is left over: it would be a part that the model lacks.
+/// Sets all weights of a model, and ensures that no tensor is left over: it would be a part that the model lacks.
 ///
 /// @throws std::invalid_argument naming a tensor that is missing, of another shape or type, or left over.
 inline void load_weights(LanguageModel& model, TensorFiles& tensors) {

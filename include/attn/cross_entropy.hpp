@@ -8,8 +8,9 @@ namespace attn {
 inline constexpr arma::uword ignored_target = ~arma::uword{0};
 
 /// The mean of -log(softmax(logits)_target) over all tokens whose target counts. Computed from the logits, without a
-/// softmax: log-sum-exp minus the target's logit, so that no large logit overflows (PyTorch's F.cross_entropy;
-/// Goodfellow, Bengio, Courville: Deep Learning, section 6.2.2.3).
+/// softmax: log-sum-exp minus the target's logit, so that no large logit overflows, and what all logits of a row
+/// share costs no digits: a million added to each changes nothing (PyTorch's F.cross_entropy; Goodfellow, Bengio, Courville:
+/// Deep Learning, section 6.2.2.3).
 ///
 /// @param logits  (L x V x B), a row of scores for each token; V is the number of classes, the size of a vocabulary
 /// @param targets (L x B), the right class of each token, 0 to V - 1, or ignored_target

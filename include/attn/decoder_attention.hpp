@@ -30,7 +30,8 @@ struct DecoderAttentionConfig {
 /// @param old_lengths B numbers
 /// @param L           new rows of each sequence
 /// @return            (L x B), for apply_rope: old_lengths(b) + i
-/// @throws std::invalid_argument naming old_lengths, when it is empty, or L, when it is zero.
+/// @throws std::invalid_argument naming old_lengths, when it is empty; L, when it is zero; or both, when a position, or the
+///         number of positions, would not be below 2^64.
 arma::umat positions_after(const arma::uvec& old_lengths, arma::uword L);
 
 /// What the new tokens of each sequence see of a cache that holds the old ones and them: row i of sequence b is at
@@ -45,7 +46,7 @@ arma::umat positions_after(const arma::uvec& old_lengths, arma::uword L);
 /// @throws std::invalid_argument naming old_lengths, when it is empty; L, when it is zero; new_lengths, with its number
 ///         of elements and B, when these differ ("new_lengths has 3 elements, expected B = 2"), or with its largest
 ///         number and L, when that is above L ("new_lengths, its largest, is 5, expected at most L = 4"); S, when it is
-///         zero, or less than the tokens of a sequence.
+///         zero, or less than the tokens of a sequence; or as positions_after.
 Mask decoder_mask(const arma::uvec& old_lengths, const arma::uvec& new_lengths, arma::uword L, arma::uword S,
                   arma::uword window = 0);
 

@@ -9,12 +9,13 @@ namespace attn {
 /// How many keys a query may attend to: always the first ones. One number covers both causal order and padding.
 ///
 /// Causal means aligned at the end, as in causal_mask: query i of L sees the keys j <= i + S - L. Of a padded sequence
-/// only the first key_length keys exist. L + S must be below 2^64.
+/// only the first key_length keys exist.
 ///
 /// @param i          the query, below L
 /// @param key_length at most S
 /// @return           0 to key_length
-/// @throws std::invalid_argument naming L, S, i or key_length, what it was and what was expected.
+/// @throws std::invalid_argument naming L, S, i or key_length, what it was and what was expected; or L + S, when that is
+///         not below 2^64.
 arma::uword visible_keys(arma::uword i, arma::uword L, arma::uword S, arma::uword key_length, bool causal);
 
 /// What a block of queries has gathered from the keys so far: lesson 18's PartialAttention, in float. A query that has

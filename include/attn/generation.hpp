@@ -10,6 +10,9 @@
 
 namespace attn {
 
+/// So many tokens of a prompt go through the model at once (Agrawal et al. 2023, chunked prefill).
+inline constexpr arma::uword prompt_chunk = 256;
+
 /// How a text is continued.
 struct GenerationConfig {
   SamplingConfig sampling;
@@ -19,7 +22,8 @@ struct GenerationConfig {
 };
 
 /// Continues a text, token by token: the prompt goes through the model once, and then each new token alone, as the cache
-/// keeps all others. Begins by resetting the model.
+/// keeps all others. A long prompt may go through in parts, one after the other: the result is the same, and no scores are
+/// as large as L x L. Begins by resetting the model.
 ///
 /// One number of draw_uniform is drawn for each token, at temperature 0, too. A token goes through the model only if another
 /// one is drawn after it. So afterwards the cache has the prompt and all new tokens but the last; after a stop token, all.

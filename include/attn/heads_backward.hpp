@@ -29,10 +29,11 @@ arma::cube rope_backward(const arma::cube& d_Y, RopePairing pairing, const arma:
 /// @param X_heads    (S x D x G·B), slice b·G + g
 /// @param group_size H / G
 /// @return           (S x D x H·B)
-/// @throws std::invalid_argument naming X_heads, when a size is zero, or group_size, when it is zero.
+/// @throws std::invalid_argument naming X_heads, when a size is zero, or group_size, when it is zero or the result would
+///         have 2^64 numbers or more.
 inline arma::cube repeat_heads(const arma::cube& X_heads, arma::uword group_size) {
   require_shape("X_heads", X_heads, {{"S"}, {"D"}, {"G·B"}});
-  require_positive("group_size", group_size);
+  require_product({{"group_size", group_size}, {"the number of elements of X_heads", X_heads.n_elem}});
   arma::cube repeated(X_heads.n_rows, X_heads.n_cols, X_heads.n_slices * group_size);  // (S x D x H·B)
   for (arma::uword n = 0; n < repeated.n_slices; ++n) repeated.slice(n) = X_heads.slice(n / group_size);
   return repeated;

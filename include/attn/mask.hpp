@@ -24,7 +24,8 @@ inline std::string shape_text(const Mask& x) {
 inline void require_mask(const std::string& name, const Mask& mask, arma::uword L, arma::uword S, arma::uword batch,
                          arma::uword num_heads = 1) {
   if (mask.is_empty()) return;
-  const bool slices_fit = mask.n_slices == 1 || mask.n_slices == batch || mask.n_slices == num_heads * batch;
+  const arma::uword all_heads = product_of({{"num_heads", num_heads}, {"batch", batch}});
+  const bool slices_fit = mask.n_slices == 1 || mask.n_slices == batch || mask.n_slices == all_heads;
   if (mask.n_rows == L && mask.n_cols == S && slices_fit) return;
 
   const auto of = [&](arma::uword slices) {
@@ -32,7 +33,7 @@ inline void require_mask(const std::string& name, const Mask& mask, arma::uword 
   };
   std::string expected = of(1);
   if (num_heads > 1 && batch > 1) expected += ", " + of(batch);
-  if (num_heads * batch > 1) expected += " or " + of(num_heads * batch);
+  if (all_heads > 1) expected += " or " + of(all_heads);
   throw std::invalid_argument(name + " is " + shape_text(mask) + ", expected " + expected);
 }
 

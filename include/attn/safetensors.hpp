@@ -40,8 +40,8 @@ std::vector<TensorEntry> read_header(std::string_view file);
 /// @param bytes   of this tensor alone
 /// @param dtype   "F32", "F16" or "BF16"
 /// @return        (rows x columns)
-/// @throws std::invalid_argument naming dtype, when it is another one; or bytes, with their number and the number that
-///         rows x columns numbers of this type need, when these differ.
+/// @throws std::invalid_argument naming dtype, when it is another one; bytes, with their number and the number that
+///         rows x columns numbers of this type need, when these differ; or rows and columns, when that is 2^64 or more.
 arma::mat read_matrix(std::string_view bytes, const std::string& dtype, arma::uword rows, arma::uword columns);
 
 }  // namespace attn

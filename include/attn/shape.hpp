@@ -82,24 +82,53 @@ inline arma::uword require_multiple(const std::string& name, arma::uword value, 
   return value;
 }
 
-/// require_positive for sizes that are multiplied, such as those of a new matrix; returns their product:
-/// `require_product({{"L", L}, {"S", S}})`. An arma::uword that reaches 2^64 wraps around to 0, and Armadillo does not
-/// always notice.
-///
-/// @throws std::invalid_argument "L is 0, expected at least 1", or "L x S is 4294967296 x 4294967296, expected a
-///         product below 2^64".
-inline arma::uword require_product(std::initializer_list<Axis> sizes) {
-  arma::uword product = 1;
-  std::string names, numbers;
+namespace detail {
+
+/// Adds up or multiplies sizes; `combine` returns whether the result so far and the next size fit into an arma::uword.
+template <typename Combine>
+arma::uword combined(std::initializer_list<Axis> sizes, arma::uword result, const std::string& sign,
+                     const std::string& what, const Combine& combine) {
   bool fits = true;
+  for (const Axis& axis : sizes) fits = fits && combine(result, axis.size);
+  if (fits) return result;
+  std::string names, numbers;
   for (const Axis& axis : sizes) {
-    fits = require_positive(axis.name, axis.size) <= ~arma::uword(0) / product && fits;
-    if (fits) product *= axis.size;
-    names += (names.empty() ? "" : " x ") + axis.name;
-    numbers += (numbers.empty() ? "" : " x ") + std::to_string(axis.size);
+    names += (names.empty() ? "" : sign) + axis.name;
+    numbers += (numbers.empty() ? "" : sign) + std::to_string(axis.size);
   }
-  if (!fits) throw std::invalid_argument(names + " is " + numbers + ", expected a product below 2^64");
-  return product;
+  throw std::invalid_argument(names + " is " + numbers + ", expected a " + what + " below 2^64");
+}
+
+}  // namespace detail
+
+/// The sum of sizes: `sum_of({{"first", first}, {"L", L}})`. An arma::uword that reaches 2^64 wraps around to 0.
+///
+/// @throws std::invalid_argument "first + L is 18446744073709551615 + 3, expected a sum below 2^64".
+inline arma::uword sum_of(std::initializer_list<Axis> sizes) {
+  return detail::combined(sizes, 0, " + ", "sum", [](arma::uword& sum, arma::uword size) {
+    sum += size;
+    return sum >= size;
+  });
+}
+
+/// The product of sizes, such as those of a new matrix: `product_of({{"L", L}, {"S", S}})`. It may wrap around, too, and
+/// Armadillo does not always notice.
+///
+/// @throws std::invalid_argument "L x S is 4294967296 x 4294967296, expected a product below 2^64".
+inline arma::uword product_of(std::initializer_list<Axis> sizes) {
+  return detail::combined(sizes, 1, " x ", "product", [](arma::uword& product, arma::uword size) {
+    const bool fits = size == 0 || product <= ~arma::uword(0) / size;
+    product *= size;
+    return fits;
+  });
+}
+
+/// product_of for sizes that must not be 0: require_positive for each, first.
+///
+/// @throws std::invalid_argument "L is 0, expected at least 1", or as product_of.
+inline arma::uword require_product(std::initializer_list<Axis> sizes) {
+  for (const Axis& axis : sizes) require_positive(axis.name, axis.size);
+  return product_of(sizes);
 }
 
 namespace detail {

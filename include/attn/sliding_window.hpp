@@ -11,12 +11,13 @@ namespace attn {
 ///
 /// The queries are the last L of the S tokens, as in causal_mask: query i is at place p = i + S - L. It attends to
 /// the `window` newest keys, its own among them (p - window < j <= p), and to the first `sinks` keys (j < sinks), but
-/// to no key after its own place (j > p). Window and sinks may be larger than the text. L + S must be below 2^64.
+/// to no key after its own place (j > p). Window and sinks may be larger than the text.
 ///
 /// The keys are computed, not searched for: a long text takes no longer than a short one.
 ///
 /// @return the numbers of the keys, ascending, each once; empty when query i is before the first key (p < 0)
-/// @throws std::invalid_argument naming L, S or window, when one is zero, or i, when it is not below L.
+/// @throws std::invalid_argument naming L, S or window, when one is zero; i, when it is not below L; or L + S, when that is
+///         not below 2^64.
 arma::uvec window_keys(arma::uword i, arma::uword L, arma::uword S, arma::uword window, arma::uword sinks = 0);
 
 /// The same as a mask: 1 where key j is among the keys of query i.

@@ -25,11 +25,27 @@ class TensorFiles {
 
   bool has(const std::string& name) const { return entries_.count(name) != 0; }
 
+  /// The names of all tensors.
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : entries_) names.push_back(entry.first);
+    return names;
+  }
+
+  /// Checks a tensor by the header alone: that it is there, with this shape, and of a type that can be read.
+  ///
+  /// @throws std::invalid_argument as matrix; or "wte.weight has the dtype I64, expected F32, F16 or BF16".
+  void require(const std::string& name, const std::vector<arma::uword>& shape) const {
+    const std::string& dtype = find(name, shape).entry.dtype;
+    if (dtype == "F32" || dtype == "F16" || dtype == "BF16") return;
+    throw std::invalid_argument(name + " has the dtype " + dtype + ", expected F32, F16 or BF16");
+  }
+
   /// A tensor of two axes, as it is in the file.
   ///
   /// @return (rows x columns)
-  /// @throws std::invalid_argument naming the tensor: "wte.weight is not in the file", or "wte.weight is 5 x 3, expected
-  ///         7 x 3".
+  /// @throws std::invalid_argument naming the tensor: "wte.weight is not in the file", "wte.weight is 5 x 3, expected
+  ///         7 x 3", or "wte.weight has NaN or infinity, expected finite numbers".
   arma::mat matrix(const std::string& name, arma::uword rows, arma::uword columns) {
     return read(name, {rows, columns}, rows, columns);
   }
@@ -60,21 +76,35 @@ class TensorFiles {
     }
   }
 
-  arma::mat read(const std::string& name, const std::vector<arma::uword>& shape, arma::uword rows,
-                 arma::uword columns) {
+  struct Place {
+    std::size_t file;
+    TensorEntry entry;
+  };
+
+  const Place& find(const std::string& name, const std::vector<arma::uword>& shape) const {
     const auto found = entries_.find(name);
     if (found == entries_.end()) throw std::invalid_argument(name + " is not in the file");
     const TensorEntry& entry = found->second.entry;
     if (entry.shape != shape) {
       throw std::invalid_argument(name + " is " + text_of(entry.shape) + ", expected " + text_of(shape));
     }
+    return found->second;
+  }
+
+  arma::mat read(const std::string& name, const std::vector<arma::uword>& shape, arma::uword rows,
+                 arma::uword columns) {
+    const Place& place = find(name, shape);
+    const TensorEntry& entry = place.entry;
     used_.insert(name);
-    const std::string_view bytes = maps_[found->second.file].bytes().substr(entry.begin, entry.end - entry.begin);
+    const std::string_view bytes = maps_[place.file].bytes().substr(entry.begin, entry.end - entry.begin);
+    arma::mat numbers;  // (rows x columns)
     try {
-      return read_matrix(bytes, entry.dtype, rows, columns);
+      numbers = read_matrix(bytes, entry.dtype, rows, columns);
     } catch (const std::invalid_argument& error) {
       throw std::invalid_argument(name + ": " + error.what());
     }
+    if (!numbers.is_finite()) throw std::invalid_argument(name + " has NaN or infinity, expected finite numbers");
+    return numbers;
   }
 
   static std::string text_of(const std::vector<arma::uword>& shape) {
@@ -82,11 +112,6 @@ class TensorFiles {
     for (const arma::uword size : shape) text += (text.empty() ? "" : " x ") + std::to_string(size);
     return text.empty() ? "a single number" : text;
   }
-
-  struct Place {
-    std::size_t file;
-    TensorEntry entry;
-  };
 
   std::vector<MemoryMap> maps_;
   std::map<std::string, Place> entries_;

@@ -13,9 +13,9 @@ namespace attn {
 /// that do not fit.
 ///
 /// @throws std::invalid_argument "X is 4 x 3 x 2 and has 24 elements, 4 x 5 x 2 has 40" when the numbers of elements
-///         differ; X stays as it was.
+///         differ, or as product_of; X stays as it was.
 inline void view(arma::cube& X, arma::uword rows, arma::uword columns, arma::uword slices) {
-  const arma::uword n_elem = rows * columns * slices;
+  const arma::uword n_elem = product_of({{"rows", rows}, {"columns", columns}, {"slices", slices}});
   if (n_elem != X.n_elem) {
     throw std::invalid_argument("X is " + shape_text(X) + " and has " + std::to_string(X.n_elem) + " elements, " +
                                 std::to_string(rows) + " x " + std::to_string(columns) + " x " +

@@ -19,6 +19,7 @@
 #include "attn/vocabulary.hpp"
 #include "lesson/text.hpp"
 #include "shared/attention_map.hpp"
+#include "shared/number_option.hpp"
 #include "shared/program_end.hpp"
 #include "system/files.hpp"
 
@@ -186,12 +187,12 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_flag("--left", options.left, "padding on the left of the words: no map changes");
-  app.add_option("--seed", options.seed, "of the random numbers")->check(CLI::NonNegativeNumber)->capture_default_str();
+  app.add_option("--seed", options.seed, "of the random numbers")->check(attn::is_count())->capture_default_str();
   app.add_option("--svg", options.svg, "writes a picture into this new file");
   app.add_flag("--by-hand", options.by_hand, "the picture shows the weights made by hand (at most 199 words)");
   app.add_option("--picture-of", options.picture_of,
                  "number of the sentence in the picture, and with weights made by hand")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   try {
     app.parse(argc, argv);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <random>
 #include <string>
 #include <utility>
@@ -77,13 +78,13 @@ std::string end_text(const Prepared& prepared, std::size_t count) {
 }
 
 /// Writes a text that continues the prompt, token by token as it comes, and then a line that says how fast that was. Ctrl-C
-/// ends the text; pressed again a little later, it ends the program at once.
+/// ends the text: after the token that is being computed, or in the midst of it.
 /// @return the exit code
 int write_text(Checkpoint& checkpoint, const Prepared& prepared) {
   const GenerateOptions& options = prepared.options;
   CharacterStream stream(TextStyle::of_output().ascii);
   std::cout << stream.take(prepared.prompt) << std::flush;
-  catch_interrupts();
+  catch_interrupts_shortly();
 
   GenerationConfig config;
   config.sampling = {options.temperature, options.top_k, options.top_p};
@@ -109,6 +110,13 @@ int write_text(Checkpoint& checkpoint, const Prepared& prepared) {
 
 constexpr const char* with_reference = "With the reference's parts: ./learn generate --reference\n";
 constexpr const char* crashed = "\nThe model crashed. With the reference's parts: ./learn generate --reference\n";
+
+/// How a program ends that may take all memory there is, whatever was counted before.
+int report_no_memory(const GenerateOptions& options) {
+  std::cerr << "\nThere is not enough memory for " << (options.model.empty() ? "models/small" : options.model)
+            << " and this prompt: take a shorter prompt, a smaller model, or end other programs\n";
+  return 2;
+}
 
 int run(const Prepared& prepared, Checkpoint checkpoint) {
   if (prepared.options.attention) draw_map(checkpoint, prepared);
@@ -138,10 +146,14 @@ int generate_program(int argc, char** argv) {
       return run(prepared, std::move(checkpoint));
     } catch (const NotWritable&) {
       throw;
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const std::exception& error) {
       std::cerr << "\nThe model threw an error: " << error.what() << "\n" << (options.reference ? "" : with_reference);
       return 1;
     }
+  } catch (const std::bad_alloc&) {
+    return report_no_memory(options);
   } catch (const std::exception& error) {
     std::cerr << error.what() << "\n";
     return 2;

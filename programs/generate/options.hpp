@@ -50,7 +50,7 @@ inline void add_generate_options(CLI::App& command, GenerateOptions& options) {
       ->type_name("NUMBER")
       ->capture_default_str();
   command.add_option("--top-k", options.top_k, "only so many of the most likely tokens; 0: all")
-      ->check(CLI::NonNegativeNumber.description(""))
+      ->check(is_count())
       ->type_name("N")
       ->capture_default_str();
   command.add_option("--top-p", options.top_p, "only the most likely tokens, up to this sum of probabilities")
@@ -58,7 +58,7 @@ inline void add_generate_options(CLI::App& command, GenerateOptions& options) {
       ->type_name("NUMBER")
       ->capture_default_str();
   command.add_option("--seed", options.seed, "of the random numbers: the same seed, the same text")
-      ->check(CLI::NonNegativeNumber.description(""))
+      ->check(is_count())
       ->type_name("N");
   command
       .add_option("--max-tokens", options.max_tokens,

@@ -1,5 +1,6 @@
 #include "shared/program_end.hpp"
 
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -13,14 +14,25 @@ namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
 volatile std::sig_atomic_t interrupted_at = 0;  // in seconds
+bool ends_shortly = false;
 
 void note_interrupt(int signal) {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   const auto seconds = static_cast<std::sig_atomic_t>(now.tv_sec);
   if (interrupted != 0 && seconds > interrupted_at + 1) _exit(128 + signal);
-  if (interrupted == 0) interrupted_at = seconds;
+  if (interrupted == 0) {
+    interrupted_at = seconds;
+    const itimerval half_a_second = {{}, {0, 500'000}};
+    if (ends_shortly) setitimer(ITIMER_REAL, &half_a_second, nullptr);
+  }
   interrupted = signal;
+}
+
+void end_interrupted(int /*signal*/) {
+  constexpr char text[] = "\n\n(interrupted)\n";
+  [[maybe_unused]] const auto written = write(STDOUT_FILENO, text, sizeof text - 1);
+  _exit(exit_interrupted);
 }
 
 void note(int signal) {
@@ -44,6 +56,12 @@ void report(int signal) {
 }  // namespace
 
 void catch_interrupts() { note(SIGINT); }
+
+void catch_interrupts_shortly() {
+  ends_shortly = true;
+  std::signal(SIGALRM, end_interrupted);
+  catch_interrupts();
+}
 
 void catch_termination() {
   note(SIGTERM);

@@ -12,6 +12,9 @@ constexpr int exit_interrupted = 130;  ///< as a shell reports it
 /// not one that comes at once: some send the signal both to us and to our group.
 void catch_interrupts();
 
+/// Likewise for a program that has nothing to save: if it has not come to an end half a second later, it ends there.
+void catch_interrupts_shortly();
+
 /// Likewise for a program that saves what it has: SIGTERM, and the end of its terminal unless that is ignored (nohup).
 void catch_termination();
 

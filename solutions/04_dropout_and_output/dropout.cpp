@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "attn/shape.hpp"
+
 namespace attn {
 
 namespace {
@@ -28,6 +30,7 @@ arma::cube Dropout::apply(const arma::cube& x, const Mask& keep, double p) {
 }
 
 Mask Dropout::draw(arma::uword rows, arma::uword cols, arma::uword slices, double p) {
+  product_of({{"rows", rows}, {"cols", cols}, {"slices", slices}});
   require_probability(p);
   const arma::cube chance(rows, cols, slices, arma::fill::randu);  // even in [0, 1)
   return chance >= p;

@@ -49,7 +49,8 @@ arma::cube weights_of_sentence(const arma::cube& weights, const EncodedBatch& ba
                                arma::uword num_heads) {
   const arma::uword L = batch.ids.n_rows;
   require_positive("num_heads", num_heads);
-  require_shape("weights", weights, {{"L", L}, {"L", L}, {"H·B", num_heads * batch.lengths.n_elem}});
+  const arma::uword all_heads = product_of({{"num_heads", num_heads}, {"B", batch.lengths.n_elem}});
+  require_shape("weights", weights, {{"L", L}, {"L", L}, {"H·B", all_heads}});
   if (sentence >= batch.lengths.n_elem) {
     throw std::invalid_argument("sentence is " + std::to_string(sentence) + ", expected below " +
                                 std::to_string(batch.lengths.n_elem));

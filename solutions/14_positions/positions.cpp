@@ -26,6 +26,7 @@ arma::mat angles(const arma::uvec& positions, const arma::rowvec& speeds) {
 
 arma::mat sinusoidal_positions(arma::uword L, arma::uword E, arma::uword first_position) {
   require_product({{"L", L}, {"E", E}});
+  sum_of({{"first_position", first_position}, {"L", L}});
   require_multiple("E", E, "a pair's width", 2);
   const arma::uvec positions = first_position + arma::regspace<arma::uvec>(0, L - 1);
   const arma::mat turns = angles(positions, speeds_of_pairs(E));  // (L x E / 2)
@@ -73,7 +74,6 @@ Linear to_half_split(const Linear& interleaved, arma::uword num_heads) {
   require_multiple("interleaved, its number of columns,", out, "num_heads", num_heads);
   require_multiple("interleaved, its number of columns,", out, "2 · num_heads", 2 * num_heads);
   if (!interleaved.bias.is_empty()) require_shape("interleaved.bias", interleaved.bias, {{"1", 1}, {"H·D", out}});
-
   const arma::uword D = out / num_heads;
   arma::uvec order(out);  // where each column comes from
   for (arma::uword h = 0; h < num_heads; ++h) {

@@ -17,6 +17,7 @@ arma::uvec window_keys(arma::uword i, arma::uword L, arma::uword S, arma::uword 
   if (i >= L) {
     throw std::invalid_argument("i is " + std::to_string(i) + ", expected a query below L = " + std::to_string(L));
   }
+  sum_of({{"L", L}, {"S", S}});
   if (i + S < L) return {};
   const arma::uword end = i + S - L + 1;                  // after the query's own place
   const arma::uword start = end - std::min(window, end);  // of the window, without going below zero

@@ -46,6 +46,7 @@ arma::uword visible_keys(arma::uword i, arma::uword L, arma::uword S, arma::uwor
   require_positive("S", S);
   require_at_most("i", i, "L - 1", L - 1);
   require_at_most("key_length", key_length, "S", S);
+  sum_of({{"L", L}, {"S", S}});
   if (!causal) return key_length;
   const arma::uword end = i + 1 + S;  // too large by L: an unsigned size cannot be negative
   return end <= L ? 0 : std::min(key_length, end - L);

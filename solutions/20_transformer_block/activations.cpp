@@ -16,7 +16,7 @@ arma::cube gelu(const arma::cube& x) {
 
 arma::cube gelu_tanh(const arma::cube& x) {
   const arma::cube inner = std::sqrt(2 / arma::datum::pi) * (x + 0.044715 * x % x % x);
-  return x % (1 + arma::tanh(inner)) / 2;
+  return x % ((1 + arma::tanh(inner)) / 2);  // never above x, so that the largest one does not overflow
 }
 
 arma::cube silu(const arma::cube& x) {

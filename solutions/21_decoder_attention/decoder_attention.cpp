@@ -32,7 +32,7 @@ arma::uword width_of_a_head(const DecoderAttentionConfig& config) {
 
 /// H·D
 arma::uword width_of_queries(const DecoderAttentionConfig& config) {
-  return width_of_a_head(config) * config.num_heads;
+  return require_product({{"head_dim", width_of_a_head(config)}, {"num_heads", config.num_heads}});
 }
 
 /// G·D

@@ -11,9 +11,16 @@ namespace attn {
 
 namespace {
 
-/// Puts the tokens of one sequence through the model. Returns its logits (L x V).
+/// Puts the tokens of one sequence through the model, in chunks, so that no scores are as large as L x L. Returns its logits
+/// (L x V).
 arma::mat extended(LanguageModel& model, const std::vector<arma::uword>& tokens) {
-  return model.extend(arma::umat(arma::uvec(tokens))).slice(0);  // ids (L x 1)
+  const arma::uvec ids(tokens);                             // (L)
+  arma::mat logits(ids.n_elem, model.config().vocab_size);  // (L x V)
+  for (arma::uword first = 0; first < ids.n_elem; first += prompt_chunk) {
+    const arma::uword last = std::min(first + prompt_chunk, ids.n_elem) - 1;
+    logits.rows(first, last) = model.extend(arma::umat(ids.rows(first, last))).slice(0);
+  }
+  return logits;
 }
 
 }  // namespace

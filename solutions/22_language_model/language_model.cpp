@@ -37,7 +37,7 @@ LanguageModelConfig checked(const LanguageModelConfig& config) {
   require_positive("vocab_size", config.vocab_size);
   require_positive("num_layers", config.num_layers);
   if (is_gpt2(config)) {
-    require_positive("max_position", config.max_position);
+    require_product({{"max_position", config.max_position}, {"embed_dim", config.attention.embed_dim}});
   } else if (config.max_position != 0) {
     throw std::invalid_argument("max_position is " + std::to_string(config.max_position) +
                                 ", expected 0, as llama has no table of positions");

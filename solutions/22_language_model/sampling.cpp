@@ -52,6 +52,7 @@ arma::mat log_softmax_rows(const arma::mat& logits) {
 arma::rowvec token_probabilities(const arma::rowvec& logits, const SamplingConfig& config) {
   require_shape("logits", logits, {{"1", 1}, {"V"}});
   require_usable(config);
+  if (logits.has_nan()) throw std::invalid_argument("logits holds NaN, expected numbers");
   arma::rowvec probabilities(logits.n_elem, arma::fill::zeros);  // (1 x V)
   if (config.temperature == 0) {
     probabilities(logits.index_max()) = 1;  // the first of equals

@@ -15,7 +15,7 @@ std::vector<TextPart> cut_at_specials(const std::string& text, const std::vector
   for (std::size_t at = 0; at < text.size();) {
     const SpecialToken* longest = nullptr;
     for (const SpecialToken& special : specials) {
-      const bool is_here = text.compare(at, special.text.size(), special.text) == 0;
+      const bool is_here = !special.text.empty() && text.compare(at, special.text.size(), special.text) == 0;
       if (is_here && (longest == nullptr || special.text.size() > longest->text.size())) longest = &special;
     }
     if (longest == nullptr) {

@@ -89,8 +89,9 @@ arma::mat read_matrix(std::string_view bytes, const std::string& dtype, arma::uw
   const bool is_known = dtype == "F32" || dtype == "F16" || dtype == "BF16";
   if (!is_known) refuse("dtype", "is " + dtype + ", expected F32, F16 or BF16");
   const arma::uword size = dtype == "F32" ? 4 : 2;
-  if (bytes.size() != rows * columns * size) {
-    refuse("bytes", "has size " + std::to_string(bytes.size()) + ", expected " + std::to_string(rows * columns * size));
+  const arma::uword needed = product_of({{"rows", rows}, {"columns", columns}, {"the bytes of a number", size}});
+  if (bytes.size() != needed) {
+    refuse("bytes", "has size " + std::to_string(bytes.size()) + ", expected " + std::to_string(needed));
   }
   arma::mat matrix(rows, columns);
   for (arma::uword i = 0; i < rows; ++i) {

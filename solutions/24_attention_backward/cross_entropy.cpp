@@ -36,8 +36,9 @@ double cross_entropy(const arma::cube& logits, const arma::umat& targets) {
   for (arma::uword b = 0; b < logits.n_slices; ++b) {
     for (arma::uword i = 0; i < logits.n_rows; ++i) {
       if (targets(i, b) == ignored_target) continue;
-      const arma::rowvec row = logits.slice(b).row(i);  // (1 x V)
-      const double log_sum = row.max() + std::log(arma::accu(arma::exp(row - row.max())));
+      arma::rowvec row = logits.slice(b).row(i);  // (1 x V)
+      row -= row.max();                           // what all logits share would cost digits
+      const double log_sum = std::log(arma::accu(arma::exp(row)));
       sum += log_sum - row(targets(i, b));
     }
   }

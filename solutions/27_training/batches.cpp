@@ -8,8 +8,7 @@
 namespace attn {
 
 Batch next_token_batch(const std::vector<arma::uword>& text, arma::uword L, arma::uword B, std::mt19937_64& generator) {
-  require_positive("L", L);
-  require_positive("B", B);
+  require_product({{"L", L}, {"B", B}});
   if (text.size() <= L) {
     throw std::invalid_argument("text has " + std::to_string(text.size()) +
                                 " tokens, expected more than L = " + std::to_string(L));
@@ -27,8 +26,7 @@ Batch next_token_batch(const std::vector<arma::uword>& text, arma::uword L, arma
 
 Batch reverse_batch(arma::uword symbols, arma::uword n, arma::uword B, std::mt19937_64& generator) {
   require_positive("symbols", symbols);
-  require_positive("n", n);
-  require_positive("B", B);
+  require_product({{"2", 2}, {"n", n}, {"B", B}});
   Batch batch{arma::umat(2 * n, B), arma::umat(2 * n, B)};
   batch.targets.fill(ignored_target);
   for (arma::uword b = 0; b < B; ++b) {

@@ -45,6 +45,25 @@ interrupted "^It is" "$generate" --model "$scratch/endless" "It is" --max-tokens
 holds "and what was written stays" grep -q "^It is" "$output"
 holds "and it says how fast that was" grep -q "new tokens at .* (interrupted)" "$output"
 
+# in a long prompt, too: at once
+words() { yes "the cat" | head -n $(($1 / 2)) | tr '\n' ' '; }
+for how in "" --reference; do
+  start=$SECONDS
+  # shellcheck disable=SC2086 # no word when it is empty
+  interrupted "^the cat the cat" "$generate" "$(words 6000)" --max-tokens 5 $how
+  holds "Ctrl-C ends a long prompt in a second, not $((SECONDS - start))" [ $((SECONDS - start)) -le 4 ]
+  holds "and it says so" grep -q "(interrupted)" "$output"
+done
+
+# memory is counted before the prompt goes through the model; in parts, it takes less
+limited() { (ulimit -v 4000000 && "$generate" "$@"); }
+expect 2 "models/small takes " "GB of memory" "take a shorter prompt of fewer than" "--reference takes a long prompt in parts" \
+  -- limited "$(words 20000)"
+expect 2 "GB of memory" "a smaller --max-tokens" "!take a smaller model" -- limited --max-tokens 1000000
+little() { (ulimit -v 430000 && "$generate" "$@"); }
+expect 2 "GB of memory" -- bash -c 'ulimit -v 150000 && "$0" "It is"' "$generate"
+expect 0 "1 new token;" -- little --reference "$(words 1500)" --max-tokens 1
+
 # the attention map of a layer and head
 picture=$scratch/map.svg
 expect 0 "layer 1, head 2" "is      " "   - " "!new token" -- "$generate" "She is what she is" --attention 1.2
@@ -68,8 +87,9 @@ expect 2 "expected layer.head, such as 2.1" -- "$generate" "She is" --attention 
 expect 2 "--svg requires --attention" -- "$generate" "She is" --svg "$scratch/other.svg"
 for option in --temperature=-1 --temperature=nan --temperature=inf --temperature=warm --top-p=0 --top-p=1.5 --top-k=-1 \
   --top-k=many --max-tokens=0 --max-tokens=-3 --seed=-1 --seed=now --no-such-option; do
-  expect 2 "${option%%=*}" "!prompt token" -- "$generate" "$option"
+  expect 2 "${option%%=*}" "!prompt token" "!00000000" -- "$generate" "$option"
 done
+expect 2 "--top-k: it is -1, expected an integer of at least 0" -- "$generate" --top-k -1
 expect 2 "the prompt is empty" -- "$generate" ""
 expect 2 "UTF-8" -- "$generate" "$(printf 'it\xff')"
 
@@ -100,7 +120,12 @@ echo '{"weight_map": {"model.norm.weight": "model-00002-of-00002.safetensors"}}'
   >"$scratch/other/model.safetensors.index.json"
 expect 2 "model-00002-of-00002.safetensors" -- other
 changed config.json 's/"num_hidden_layers": *[0-9]*/"num_hidden_layers": 100000000/'
-expect 2 "GB of memory" "are available" -- other
+expect 2 "num_hidden_layers is 100000000, expected at most 1000" -- other
+changed tokenizer.json 's/"s": *[0-9]*,//'
+expect 2 "the tokenizer of $scratch/other cannot take the prompt: token " "is not in the vocabulary" -- \
+  "$generate" --model "$scratch/other" "zszszs"
+changed tokenizer.json 's/"added_tokens":\[\]/"added_tokens":[{"id":5000,"content":"~~"}]/'
+expect 2 "the prompt has the token 5000, expected below 2048" -- "$generate" --model "$scratch/other" "It is ~~"
 changed config.json 's/"num_hidden_layers": *[0-9]*/"num_hidden_layers": 5/'
 expect 2 "model.layers.4." -- other
 expect 0 "--temperature" "--model" -- "$generate" --help

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/generation.hpp"
 #include "attn/heads.hpp"
 #include "attn/language_model.hpp"
 #include "generate/options.hpp"
@@ -106,6 +107,19 @@ TEST(SharpestHead, FindsAHeadAlsoForOneToken) {
   const HeadOfLayer found = sharpest_head(model, {1, 2, 3, 4});
   EXPECT_LT(found.layer, 3u);
   EXPECT_LT(found.head, 4u);
+}
+
+TEST(Generate, TakesALongPromptInChunks) {
+  std::vector<arma::uword> prompt;
+  for (arma::uword i = 0; i < 2 * prompt_chunk + 5; ++i) prompt.push_back(i * i % 11);
+  LanguageModel model(small_config(Architecture::llama));
+  model.extend(arma::umat(arma::uvec(prompt)));
+  const KVCache whole = model.blocks.back().attention.cache();
+  generate(model, prompt, {{}, 1, {}, 0});
+  const KVCache& chunks = model.blocks.back().attention.cache();
+  EXPECT_GT(chunks.capacity(), prompt.size());  // it grew, while room for the whole prompt would fit
+  ASSERT_EQ(chunks.length(0), prompt.size());
+  EXPECT_TRUE(arma::approx_equal(arma::cube(chunks.keys().rows(0, prompt.size() - 1)), whole.keys(), "absdiff", 1e-10));
 }
 
 // ------------------------------------------------------------------------------------------------- whose parts
