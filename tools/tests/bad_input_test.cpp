@@ -46,9 +46,7 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 /// 2^power; 2^64 stands for the largest number there is.
-uword two_to(unsigned power) {
-  return power == 64 ? ~uword(0) : uword(1) << power;
-}
+uword two_to(unsigned power) { return power == 64 ? ~uword(0) : uword(1) << power; }
 
 DecoderAttentionConfig attention_of(uword num_heads, uword head_dim) {
   DecoderAttentionConfig config;
@@ -70,8 +68,8 @@ LanguageModelConfig gpt2_of(uword max_position, uword embed_dim) {
 
 TEST(BadInput, WhoseProductIsNotANumberIsRejected) {
   const nn::MultiheadAttentionOptions padded = {arma::umat(2, 3), {}, {}};
-  for (const auto &[a, b] : std::vector<std::pair<unsigned, unsigned>>{
-           {32, 32}, {33, 31}, {40, 24}, {63, 63}, {64, 2}}) {
+  for (const auto& [a, b] :
+       std::vector<std::pair<unsigned, unsigned>>{{32, 32}, {33, 31}, {40, 24}, {63, 63}, {64, 2}}) {
     const uword m = two_to(a), n = two_to(b);
     const std::string sizes = std::to_string(m) + " x " + std::to_string(n);
     const std::vector<std::function<void()>> calls = {
@@ -107,8 +105,7 @@ TEST(BadInput, WhoseProductIsNotANumberIsRejected) {
         [=] { LanguageModel(gpt2_of(m, n)); },
     };
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      EXPECT_THAT(calls[i], ThrowsMessage<std::invalid_argument>(
-                                HasSubstr("expected a product below 2^64")))
+      EXPECT_THAT(calls[i], ThrowsMessage<std::invalid_argument>(HasSubstr("expected a product below 2^64")))
           << "call " << i << ", " << sizes;
     }
   }
@@ -130,14 +127,11 @@ TEST(BadInput, ThatIsMultipliedWithWhatIsThereIsRejected) {
       [&] { cache_bytes_per_token(many_layers); },
   };
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    EXPECT_THAT(calls[i], ThrowsMessage<std::invalid_argument>(
-                              HasSubstr("expected a product below 2^64")))
-        << i;
+    EXPECT_THAT(calls[i], ThrowsMessage<std::invalid_argument>(HasSubstr("expected a product below 2^64"))) << i;
   }
   many_layers.attention.embed_dim = two_to(40);
   EXPECT_THAT([&] { number_of_parameters(many_layers); },
-              ThrowsMessage<std::invalid_argument>(
-                  HasSubstr("expected fewer than 2^53")));
+              ThrowsMessage<std::invalid_argument>(HasSubstr("expected fewer than 2^53")));
 }
 
 TEST(BadInput, WhoseSumIsNotANumberIsRejected) {
@@ -153,15 +147,12 @@ TEST(BadInput, WhoseSumIsNotANumberIsRejected) {
       [=] { visible_keys(1, 2, most, 3, true); },
   };
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    EXPECT_THAT(calls[i], ThrowsMessage<std::invalid_argument>(
-                              HasSubstr("expected a sum below 2^64")))
-        << i;
+    EXPECT_THAT(calls[i], ThrowsMessage<std::invalid_argument>(HasSubstr("expected a sum below 2^64"))) << i;
   }
 }
 
 TEST(BadInput, OfAnEmptySpecialTokenIsIgnored) {
-  const std::vector<TextPart> parts =
-      cut_at_specials("ab", {{"", 1}, {"b", 2}});
+  const std::vector<TextPart> parts = cut_at_specials("ab", {{"", 1}, {"b", 2}});
   ASSERT_EQ(parts.size(), 2U);
   EXPECT_EQ(parts[0].text + "|" + parts[1].text, "a|b");
 }
@@ -170,11 +161,9 @@ TEST(ExtremeNumbers, KeepTheirDigitsAndDoNotOverflow) {
   arma::cube logits(1, 3, 1);
   logits.slice(0) = arma::rowvec{1e15, 1e15 + 1, 1e15 - 2};
   const double expected = std::log(1 + std::exp(-1.0) + std::exp(-3.0));
-  EXPECT_NEAR(cross_entropy(logits, arma::umat(1, 1, arma::fill::ones)),
-              expected, 1e-12);
+  EXPECT_NEAR(cross_entropy(logits, arma::umat(1, 1, arma::fill::ones)), expected, 1e-12);
   for (const double number : {1e308, -1e308, 1e200, -1e200}) {
-    const double y =
-        arma::as_scalar(gelu_tanh(arma::cube(1, 1, 1).fill(number)).slice(0));
+    const double y = arma::as_scalar(gelu_tanh(arma::cube(1, 1, 1).fill(number)).slice(0));
     EXPECT_EQ(y, number > 0 ? number : 0) << number;
   }
   EXPECT_THAT(
@@ -187,8 +176,7 @@ TEST(ExtremeNumbers, KeepTheirDigitsAndDoNotOverflow) {
 TEST(BadInput, OfAHugeSizeEndsInAnException) {
   const Linear linear(3, 8);
   for (const unsigned power : {32U, 33U, 62U, 63U, 64U}) {
-    for (const uword n :
-         {two_to(power) - 2, two_to(power), two_to(power) + 2}) {
+    for (const uword n : {two_to(power) - 2, two_to(power), two_to(power) + 2}) {
       const std::vector<std::function<void()>> calls = {
           [=] { SelfAttentionV1{n}; },
           [=] { SelfAttentionV2{n}; },
@@ -201,11 +189,9 @@ TEST(BadInput, OfAHugeSizeEndsInAnException) {
             encode({"one", "two"}, Vocabulary({}), n);
           },
       };
-      if (n < 2)
-        continue; // 2^64 - 1 plus 2
+      if (n < 2) continue;  // 2^64 - 1 plus 2
       for (std::size_t i = 0; i < calls.size(); ++i) {
-        if (i == calls.size() - 1 && n < two_to(60))
-          continue; // that many ids may fit into the address space
+        if (i == calls.size() - 1 && n < two_to(60)) continue;  // that many ids may fit into the address space
         EXPECT_THROW(calls[i](), std::exception) << "call " << i << ", " << n;
       }
     }
@@ -217,9 +203,8 @@ TEST(BadInput, OfAHugeSizeEndsInAnException) {
 }
 
 TEST(BadInput, OfAllowedMaskIsNamed) {
-  const auto rejects = [](const arma::umat &padding,
-                          const arma::ucube &attn_mask, uword L,
-                          uword num_heads, const std::string &message) {
+  const auto rejects = [](const arma::umat& padding, const arma::ucube& attn_mask, uword L, uword num_heads,
+                          const std::string& message) {
     EXPECT_THAT(
         [&] {
           nn::allowed_mask({padding, attn_mask, {}}, L, num_heads);
@@ -229,17 +214,12 @@ TEST(BadInput, OfAllowedMaskIsNamed) {
   const arma::umat padding(2, 3);
   rejects(padding, {}, 0, 2, "L is 0, expected at least 1");
   rejects(padding, {}, 4, 0, "num_heads is 0, expected at least 1");
-  rejects(padding, arma::ucube(4, 5, 1), 4, 2,
-          "bool_attn_mask is 4 x 5 x 1, expected 4 x 3 x 1 or 4 x 3 x 4");
-  rejects(padding, arma::ucube(4, 3, 2), 4, 2,
-          "bool_attn_mask is 4 x 3 x 2, expected 4 x 3 x 1 or 4 x 3 x 4");
-  rejects({}, arma::ucube(5, 4, 1), 3, 2,
-          "bool_attn_mask is 5 x 4 x 1, expected 3 x 4 x 1");
-  rejects({}, arma::ucube(5, 4, 3), 5, 2,
-          "bool_attn_mask is 5 x 4 x 3, expected 5 x 4 x 1 or 5 x 4 x 2");
-  EXPECT_EQ(nn::allowed_mask({{}, arma::ucube(5, 4, 6), {}}, 5, 2).n_slices,
-            6U);
+  rejects(padding, arma::ucube(4, 5, 1), 4, 2, "bool_attn_mask is 4 x 5 x 1, expected 4 x 3 x 1 or 4 x 3 x 4");
+  rejects(padding, arma::ucube(4, 3, 2), 4, 2, "bool_attn_mask is 4 x 3 x 2, expected 4 x 3 x 1 or 4 x 3 x 4");
+  rejects({}, arma::ucube(5, 4, 1), 3, 2, "bool_attn_mask is 5 x 4 x 1, expected 3 x 4 x 1");
+  rejects({}, arma::ucube(5, 4, 3), 5, 2, "bool_attn_mask is 5 x 4 x 3, expected 5 x 4 x 1 or 5 x 4 x 2");
+  EXPECT_EQ(nn::allowed_mask({{}, arma::ucube(5, 4, 6), {}}, 5, 2).n_slices, 6U);
 }
 
-} // namespace
-} // namespace attn
+}  // namespace
+}  // namespace attn
