@@ -76,9 +76,9 @@ TEST(DiagnoseSlopes, RefusesAGradientWithOneWrongElement) {
 TEST(DiagnoseSlopes, RefusesAnotherShapeAndNaN) {
   const RandomFunction function;
   EXPECT_NE(diagnose_slopes(arma::cube(7, 1, 1), function.y(), function.d_y, function.x), "");
-  arma::cube nan = function.gradient();
-  nan(0) = arma::datum::nan;
-  EXPECT_NE(diagnose_slopes(nan, function.y(), function.d_y, function.x), "");
+  arma::cube broken = function.gradient();
+  broken(0) = arma::datum::nan;
+  EXPECT_NE(diagnose_slopes(broken, function.y(), function.d_y, function.x), "");
 }
 
 TEST(SlopeAlong, BoundsItsErrorAndNotFarAbove) {

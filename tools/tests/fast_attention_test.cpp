@@ -180,8 +180,8 @@ TEST(Exponentials, AreThoseOfTheStandardLibrary) {
       double total = 0;
       for (std::size_t j = 0; j < keys; ++j) {
         const double wanted = std::exp2(static_cast<double>(rows[i][j] - rows[i][0]));  // the same difference in float
-        const double tolerance = wanted < std::exp2(-126) ? std::exp2(-126) : 3e-7 * wanted;
-        ASSERT_NEAR(softmax.at(i, j), wanted, tolerance) << kernels->name << ", key " << j;
+        const double bound = wanted < std::exp2(-126) ? std::exp2(-126) : 3e-7 * wanted;
+        ASSERT_NEAR(softmax.at(i, j), wanted, bound) << kernels->name << ", key " << j;
         total += wanted;
       }
       EXPECT_EQ(softmax.at(i, 7), 0.0f) << kernels->name << ": a blocked key";

@@ -27,7 +27,7 @@ Topic with_questions(Topic of, int often, int sometimes, int rarely) {
   return of;
 }
 
-Topic passed(Topic of) {
+Topic as_passed(Topic of) {
   of.passed = true;
   return of;
 }
@@ -60,7 +60,7 @@ TEST(Choose, TakesALessonOnlyWithThoseThatItNeeds) {
                                      topic("03", 60, Asked::often, {"02"})};
   EXPECT_THAT(chosen(topics, 129), IsEmpty());
   EXPECT_THAT(chosen(topics, 130), ElementsAre("40 lesson 01 title", "30 lesson 02 title", "60 lesson 03 title"));
-  EXPECT_THAT(chosen({passed(topics[0]), passed(topics[1]), topics[2]}, 60), ElementsAre("60 lesson 03 title"));
+  EXPECT_THAT(chosen({as_passed(topics[0]), as_passed(topics[1]), topics[2]}, 60), ElementsAre("60 lesson 03 title"));
 }
 
 TEST(Choose, TakesNoLesserLessonWhileOneThatIsAskedMoreDoesNotFit) {
@@ -83,7 +83,8 @@ TEST(Choose, PutsQuestionsAfterTheirLessonAndTheMostAskedFirst) {
 }
 
 TEST(Choose, RepeatsWhatIsPassedAndAskedOftenFromBlank) {
-  const std::vector<Topic> topics = {passed(topic("01", 60, Asked::often)), passed(topic("02", 60, Asked::rarely))};
+  const std::vector<Topic> topics = {as_passed(topic("01", 60, Asked::often)),
+                                     as_passed(topic("02", 60, Asked::rarely))};
   EXPECT_THAT(chosen(topics, 30), ElementsAre("20 from blank: ./learn interview 01"));
   EXPECT_THAT(chosen(topics, 19), IsEmpty());
 }

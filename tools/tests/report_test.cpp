@@ -24,13 +24,13 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::ThrowsMessage;
 
-const double nan = std::numeric_limits<double>::quiet_NaN();
+const double no_number = std::numeric_limits<double>::quiet_NaN();
 const Fingerprint wanted{{4, 3, 1}, {0.5, 0.25}};
 const Fingerprint doubled{{4, 3, 1}, {0.75, 0.5}};
 const Fingerprint halved{{4, 3, 1}, {0.25, 0.125}};
 const Fingerprint unknown{{4, 3, 1}, {0.1, 0.9}};
 const Fingerprint few_numbers{{2, 2, 1}, {0.75, 0.5}};
-const Fingerprint zeros{{4, 3, 1}, {0, 0}};
+const Fingerprint all_zeros{{4, 3, 1}, {0, 0}};
 
 /// A comparison that got this.
 Failure got(const Fingerprint& print, int number = 0) {
@@ -174,8 +174,8 @@ TEST_F(ReportTest, NamesNoMistakeThatALargerCaseContradicts) {
 
 TEST_F(ReportTest, NamesByFewNumbersOrNaNOrZerosOnlyWhatExplainsAllFailures) {
   auto nans = got(doubled);
-  nans.worst->got = nan;
-  for (const auto& weak : {got(few_numbers), got(zeros), nans}) {
+  nans.worst->got = no_number;
+  for (const auto& weak : {got(few_numbers), got(all_zeros), nans}) {
     for (const char* check : {"WorksByHand", "WorksAgain"}) {
       record("AddOne." + std::string(check), {{"doubled", weak.comparison->got}});
     }
@@ -285,7 +285,7 @@ TEST_F(ReportTest, NamesAMistakeOfAnotherTaskWithItsTask) {
 TEST_F(ReportTest, BorrowsNoNameThatIsAboutNaNOrMemory) {
   const auto first = failed("AddOne", "WorksByHand", got(unknown));
   auto nan_found = got(unknown);
-  nan_found.worst->got = nan;
+  nan_found.worst->got = no_number;
   nan_found.likely = {"doubled"};
   EXPECT_THAT(of({first, failed("AddOne", "EqualsPyTorch", nan_found)}), Not(HasSubstr("  likely")));
   const auto memory = stated("memory", "8 KB", {"doubled"});
@@ -321,7 +321,8 @@ TEST_F(ReportTest, SaysWhatTheNumbersLookLikeUnlessItKnowsTheMistake) {
 
 TEST_F(ReportTest, ShowsSmallResultsBesideTheExpectedOnes) {
   auto failure = got(unknown);
-  failure.excerpt = Excerpt{0, 0, {{{0.5, 0.5, false}, {-2, 0.25, true}}, {{nan, 1, true}, {1e7, 1e7, false}}}, true};
+  failure.excerpt =
+      Excerpt{0, 0, {{{0.5, 0.5, false}, {-2, 0.25, true}}, {{no_number, 1, true}, {1e7, 1e7, false}}}, true};
   EXPECT_THAT(of({failed("AddOne", "WorksByHand", failure)}), HasSubstr("  got     0.5      -2*  want  0.5   0.25\n"
                                                                         "          NaN*  1e+07           1  1e+07\n"));
   failure.excerpt->row = 7;
@@ -409,11 +410,11 @@ TEST_F(ReportTest, HasThePlaceOfATodo) {
 TEST_F(ReportTest, IsTheSameAfterItHasBeenAFile) {
   auto failure = got(doubled, 3);
   failure.expression = "add_one(x)";
-  failure.worst->got = nan;
+  failure.worst->got = no_number;
   failure.worst->expected = -std::numeric_limits<double>::infinity();
   failure.likely = {"doubled"};
   failure.likeness = "all values are 0";
-  failure.excerpt = Excerpt{1, 2, {{{nan, 0, true}}}, false};
+  failure.excerpt = Excerpt{1, 2, {{{no_number, 0, true}}}, false};
   failure.notes = {"a note with \"quotes\" and √"};
   failure.statements = {{"value", "as\x1f odd \x1e as it is"}};
   auto check = failed("AddOne", "WorksByHand", failure);

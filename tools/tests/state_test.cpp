@@ -66,8 +66,8 @@ class StateStore : public ::testing::Test {
   StateFolder course;
 };
 
-void set_current(Store& store, const std::string& lesson) {
-  store.update([&](State& state) { state.current = lesson; });
+void set_current(Store& store, const std::string& name) {
+  store.update([&](State& state) { state.current = name; });
 }
 
 /// Something in every field.
@@ -145,14 +145,14 @@ TEST_F(StateStore, NotesADayOfWorkOnlyWhenThereWasWork) {
 }
 
 TEST_F(StateStore, ChangesTheNewestState) {
-  Store one = course.open();
+  Store mine = course.open();
   Store other = course.open();
-  set_current(one, "01_a");
+  set_current(mine, "01_a");
   other.update([](State& state) { state.lessons["02_b"].checks = 1; });
   EXPECT_EQ(other.state().current, "01_a");
-  EXPECT_EQ(one.state().lessons.count("02_b"), 0u);
-  one.refresh();
-  EXPECT_EQ(one.state().lessons.count("02_b"), 1u);
+  EXPECT_EQ(mine.state().lessons.count("02_b"), 0u);
+  mine.refresh();
+  EXPECT_EQ(mine.state().lessons.count("02_b"), 1u);
 }
 
 TEST_F(StateStore, WritesNothingWhenTheChangeThrows) {

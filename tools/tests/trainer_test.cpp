@@ -23,7 +23,7 @@ using ::testing::ThrowsMessage;
 // A float is off by 6e-8 of itself. What is summed up here has up to about 600 terms, and goes through up to 20
 // products, one after the other. Errors of random sign grow with the root of their number: 6e-8 * sqrt(600 * 20) =
 // 7e-6, of the largest number of a parameter's gradient. Twice that is allowed.
-constexpr double tolerance = 14e-6;
+constexpr double float_tolerance = 14e-6;
 
 LanguageModelConfig gpt2_config() {
   LanguageModelConfig config;
@@ -95,7 +95,7 @@ void expect_near(LanguageModelGradients got, LanguageModelGradients want, const 
     // Some are zero but for rounding, such as those of the keys' biases: these are compared with the others.
     const double scale = std::max(arma::abs(wants[i].vector()).max(), 0.01 * largest);
     const double off = arma::abs(gots[i].vector() - wants[i].vector()).max();
-    EXPECT_LE(off, tolerance * scale) << wants[i].name << ", " << where;
+    EXPECT_LE(off, float_tolerance * scale) << wants[i].name << ", " << where;
   }
 }
 
@@ -117,7 +117,7 @@ void expect_gradients(const LanguageModelConfig& config, const std::vector<Batch
       Trainer trainer(config, parameters_of(model), threads, *kernels);
       Result got = result_of(trainer, batches, want.gradients);
       const std::string where = kernels->name + std::string(", threads ") + std::to_string(threads);
-      EXPECT_NEAR(got.loss, want.loss, tolerance * want.loss) << where;
+      EXPECT_NEAR(got.loss, want.loss, float_tolerance * want.loss) << where;
       expect_near(got.gradients, want.gradients, where);
       if (threads == 1) first = got;
       EXPECT_EQ(got.loss, first.loss) << where;
@@ -199,7 +199,7 @@ TEST(Trainer, HasTheLossOfLargeLogits) {
   const Batch batch = batch_of(12, 2, 37);
   const double want = loss_and_gradients(model, batch.ids, batch.targets).loss;
   Trainer trainer(gpt2_config(), parameters_of(model), 2);
-  EXPECT_NEAR(trainer.loss(batch), want, tolerance * want);
+  EXPECT_NEAR(trainer.loss(batch), want, float_tolerance * want);
 }
 
 TEST(Trainer, HasTheLossOfLargeScoresAndFiniteGradients) {
@@ -214,7 +214,7 @@ TEST(Trainer, HasTheLossOfLargeScoresAndFiniteGradients) {
     for (const Kernels* kernels : usable_kernels()) {
       Trainer trainer(config, parameters_of(model), 2, *kernels);
       Result got = result_of(trainer, {batch}, want.gradients);
-      EXPECT_NEAR(got.loss, want.loss, tolerance * want.loss) << kernels->name;
+      EXPECT_NEAR(got.loss, want.loss, float_tolerance * want.loss) << kernels->name;
       for (const ParameterView& view : parameters_of(got.gradients)) {
         EXPECT_TRUE(view.vector().is_finite()) << view.name << ", " << kernels->name;
       }
@@ -243,8 +243,8 @@ TEST(Trainer, StepsAsLesson27) {
       const std::vector<Batch> batches = {batch_of(9, 2, V, s), batch_of(5, 1, V, s + 1)};
       const StepReport want = train_step(model, state, batches, training), got = trainer.step(batches, training);
       EXPECT_EQ(got.learning_rate, want.learning_rate);
-      EXPECT_NEAR(got.loss, want.loss, 10 * tolerance * want.loss) << "step " << s;
-      EXPECT_NEAR(got.gradient_norm, want.gradient_norm, 10 * tolerance * want.gradient_norm) << "step " << s;
+      EXPECT_NEAR(got.loss, want.loss, 10 * float_tolerance * want.loss) << "step " << s;
+      EXPECT_NEAR(got.gradient_norm, want.gradient_norm, 10 * float_tolerance * want.gradient_norm) << "step " << s;
     }
     EXPECT_EQ(trainer.steps(), 8U);
     trainer.copy_to(parameters_of(trained));
@@ -252,10 +252,12 @@ TEST(Trainer, StepsAsLesson27) {
     const AdamWState got = trainer.state();
     for (std::size_t i = 0; i < wants.size(); ++i) {
       // Eight steps, each off by at most rate / epsilon times the error of a gradient of at most max_norm.
-      EXPECT_LE(arma::abs(gots[i].vector() - wants[i].vector()).max(), 8 * 0.02 / 0.05 * 10 * tolerance)
+      EXPECT_LE(arma::abs(gots[i].vector() - wants[i].vector()).max(), 8 * 0.02 / 0.05 * 10 * float_tolerance)
           << wants[i].name;
-      EXPECT_LE(arma::abs(got.m[i] - state.m[i]).max(), 10 * tolerance * std::max(0.5, arma::abs(state.m[i]).max()));
-      EXPECT_LE(arma::abs(got.v[i] - state.v[i]).max(), 20 * tolerance * std::max(0.25, arma::abs(state.v[i]).max()));
+      EXPECT_LE(arma::abs(got.m[i] - state.m[i]).max(),
+                10 * float_tolerance * std::max(0.5, arma::abs(state.m[i]).max()));
+      EXPECT_LE(arma::abs(got.v[i] - state.v[i]).max(),
+                20 * float_tolerance * std::max(0.25, arma::abs(state.v[i]).max()));
     }
   }
 }
@@ -292,7 +294,7 @@ TEST(Trainer, CopiesParametersThereAndBack) {
   }
 }
 
-auto rejected(const std::string& what) { return ThrowsMessage<std::invalid_argument>(HasSubstr(what)); }
+auto refused(const std::string& what) { return ThrowsMessage<std::invalid_argument>(HasSubstr(what)); }
 
 TEST(Trainer, RefusesWhatItCannotDo) {
   LanguageModelConfig qk_norm = llama_config(), soft_cap = llama_config(), pairing = llama_config();
@@ -301,14 +303,14 @@ TEST(Trainer, RefusesWhatItCannotDo) {
   pairing.attention.pairing = RopePairing::interleaved;
   for (const auto& one : {std::pair(qk_norm, "qk_norm"), {soft_cap, "soft_cap"}, {pairing, "pairing"}}) {
     LanguageModel model(one.first);
-    EXPECT_THAT([&] { Trainer(one.first, parameters_of(model)); }, rejected(one.second));
+    EXPECT_THAT([&] { Trainer(one.first, parameters_of(model)); }, refused(one.second));
   }
 }
 
 TEST(Trainer, RejectsSizesThatWrapAround) {
   const auto rejects = [](const LanguageModelConfig& config, const std::string& what) {
     LanguageModel model = model_of(llama_config());
-    EXPECT_THAT([&] { Trainer(config, parameters_of(model)); }, rejected(what));
+    EXPECT_THAT([&] { Trainer(config, parameters_of(model)); }, refused(what));
   };
   LanguageModelConfig layers = llama_config(), vocabulary = llama_config(), heads = llama_config();
   layers.num_layers = uword(1) << 60;
@@ -321,24 +323,24 @@ TEST(Trainer, RejectsSizesThatWrapAround) {
 
 TEST(Trainer, RejectsWhatDoesNotFit) {
   LanguageModel model = model_of(gpt2_config()), other = model_of(llama_config());
-  EXPECT_THAT([&] { Trainer(gpt2_config(), parameters_of(other)); }, rejected("parameters has"));
+  EXPECT_THAT([&] { Trainer(gpt2_config(), parameters_of(other)); }, refused("parameters has"));
   Trainer trainer(gpt2_config(), parameters_of(model), 2);
-  EXPECT_THAT([&] { trainer.copy_to(parameters_of(other)); }, rejected("parameters has"));
-  EXPECT_THAT([&] { trainer.step({}, {}); }, rejected("batches is empty"));
-  EXPECT_THAT([&] { trainer.loss(batch_of(151, 1, 37)); }, rejected("position is 150, expected below 150"));
-  EXPECT_THAT([&] { trainer.loss(batch_of(4, 1, 38, 37)); }, rejected("ids, its largest, is 37"));
+  EXPECT_THAT([&] { trainer.copy_to(parameters_of(other)); }, refused("parameters has"));
+  EXPECT_THAT([&] { trainer.step({}, {}); }, refused("batches is empty"));
+  EXPECT_THAT([&] { trainer.loss(batch_of(151, 1, 37)); }, refused("position is 150, expected below 150"));
+  EXPECT_THAT([&] { trainer.loss(batch_of(4, 1, 38, 37)); }, refused("ids, its largest, is 37"));
   Batch batch = batch_of(4, 2, 37);
   batch.targets(1) = 37;
-  EXPECT_THAT([&] { trainer.loss(batch); }, rejected("targets holds 37, expected numbers below V = 37"));
+  EXPECT_THAT([&] { trainer.loss(batch); }, refused("targets holds 37, expected numbers below V = 37"));
   TrainingConfig training;
   training.max_norm = 0;
-  EXPECT_THAT([&] { trainer.step({batch_of(4, 2, 37)}, training); }, rejected("max_norm"));
+  EXPECT_THAT([&] { trainer.step({batch_of(4, 2, 37)}, training); }, refused("max_norm"));
   training = {};
   training.schedule.warmup_steps = 2000;
-  EXPECT_THAT([&] { trainer.step({batch_of(4, 2, 37)}, training); }, rejected("warmup_steps"));
+  EXPECT_THAT([&] { trainer.step({batch_of(4, 2, 37)}, training); }, refused("warmup_steps"));
   AdamWState state;
   state.m = state.v = {arma::vec(3)};
-  EXPECT_THAT([&] { trainer.restore(state); }, rejected("state"));
+  EXPECT_THAT([&] { trainer.restore(state); }, refused("state"));
   EXPECT_EQ(trainer.steps(), 0U);
 }
 

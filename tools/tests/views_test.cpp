@@ -123,8 +123,8 @@ TEST(KeyLines, HaveKeysThatStandOutAndAreNotBrokenFromTheirWords) {
 
 // --------------------------------------------------------------------------------------------------- interview
 
-InterviewRecord interview(double minutes, double limit, bool passed) {
-  return {"2026-11-21T15:04:05+0100", "01_sums", minutes, limit, 2, passed, {}};
+InterviewRecord interview(double minutes, double limit, bool won) {
+  return {"2026-11-21T15:04:05+0100", "01_sums", minutes, limit, 2, won, {}};
 }
 
 TEST(ClockText, CountsDownAndThenUp) {
