@@ -49,7 +49,7 @@ Judgement::Judgement(Lesson lesson, std::string preset)
       target_(lesson_.program()),
       folder_(build_folder(lesson_.root, preset_)),
       steps_(lesson_.root, preset_, target_) {
-  remove_leftovers(folder_, target_ + "-");
+  for (const char* extension : {".log", ".json", ".txt", ".speed"}) remove_leftovers(folder_, target_ + "-", extension);
   verdict_.lines = as_lines(unusable_files(lesson_));
   if (verdict_.lines.empty()) build();
 }
