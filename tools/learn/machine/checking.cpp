@@ -141,6 +141,13 @@ void Judgement::finish(const judge::Process& checks) {
   const bool in_interview = lesson_.in_interview();
   verdict_.lines = judge::lines_about(report, lesson_, {!in_interview, !in_interview});
   verdict_.report = report;
+  if (const auto gone = missing_files(lesson_); !gone.empty()) {
+    verdict_.kind = Verdict::Kind::not_judged;
+    append(verdict_.lines, {"", not_judged(joined(gone, ", ") + (gone.size() == 1 ? " was" : " were") +
+                                           " there when the check began, and not when it ended: does your code remove "
+                                           "or rename files?")});
+    return append(verdict_.lines, as_lines(unusable_files(lesson_)));
+  }
   if (checks.exit_code() != 0 || verdict_.passed() != verdict_.total()) return;
   if (verdict_.total() == lesson_.count_checks()) {
     verdict_.kind = Verdict::Kind::passed;
