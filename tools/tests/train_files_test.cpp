@@ -421,6 +421,12 @@ TEST(DamagedTraining, IsRefusedForWhatItSays) {
   EXPECT_THAT(reason(changed), HasSubstr("checksum"));
 }
 
+TEST(DamagedTraining, IsRefusedInWordsWhenItsRecipeCannotBeRead) {
+  const auto reason_for = [](const std::string& json) { return reason_of([&] { recipe_from_json(json); }); };
+  EXPECT_EQ(reason_for("{}"), "the recipe cannot be read: key 'task' not found");
+  EXPECT_EQ(reason_for("{").find("the recipe cannot be read: parse error at line 1"), 0u);
+}
+
 /// With a checksum that fits: somebody's program wrote them so.
 TEST(WrongTraining, IsRefused) {
   const double nan = arma::datum::nan, inf = arma::datum::inf;
