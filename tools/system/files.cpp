@@ -140,12 +140,16 @@ void replace_file(const fs::path& file, const std::string& text) {
   const auto existing = find_writable(target);
   const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
   remove_leftovers(folder, target.filename().string() + being_written);
-  const fs::path beside = name_while_written(target);
-  if (is_ours(beside, S_IFREG)) unlink(beside.c_str());  // of a killed program that had our process id
-  const File out(beside, O_WRONLY | O_CREAT | O_EXCL);
-  if (!out.is_open()) fail("cannot write", beside);
+  // The number after ours is taken where a program that was killed had our process id: containers give few.
+  std::optional<File> out;
+  fs::path beside;
+  for (int tries = 0; tries < 100 && (!out || (!out->is_open() && errno == EEXIST)); ++tries) {
+    beside = target.string() + being_written + std::to_string(getpid() + tries);
+    out.emplace(beside, O_WRONLY | O_CREAT | O_EXCL);
+  }
+  if (!out->is_open()) fail("cannot write", beside);
   try {
-    write_synced(out, beside, text, existing);
+    write_synced(*out, beside, text, existing);
     if (rename(beside.c_str(), target.c_str()) != 0) fail("cannot replace", target);
   } catch (const std::runtime_error&) {
     unlink(beside.c_str());
