@@ -85,6 +85,8 @@ def linked_after(course):
 @contextlib.contextmanager
 def course_to_use(folder):
     if folder:
+        if pathlib.Path(folder).resolve() == ROOT:
+            raise SystemExit("--course is this course: expected a copy, as its answer and .learn are replaced")
         yield pathlib.Path(folder).resolve()
         return
     with tempfile.TemporaryDirectory() as temporary:

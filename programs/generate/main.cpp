@@ -128,6 +128,7 @@ int run(const Prepared& prepared, Checkpoint checkpoint) {
 }  // namespace
 
 int generate_program(int argc, char** argv) {
+  let_large_writes_fail();
   GenerateOptions options;
   CLI::App app("A language model with what you wrote", "./learn generate");
   add_generate_options(app, options);
@@ -143,7 +144,7 @@ int generate_program(int argc, char** argv) {
     auto checkpoint = load(prepared);
     if (!options.reference) report_crashes(crashed);
     try {
-      return run(prepared, std::move(checkpoint));
+      return exit_code_when_printed(run(prepared, std::move(checkpoint)));
     } catch (const NotWritable&) {
       throw;
     } catch (const std::bad_alloc&) {

@@ -68,9 +68,17 @@ void catch_termination() {
   note(SIGHUP);
 }
 
+void let_large_writes_fail() { std::signal(SIGXFSZ, SIG_IGN); }
+
 bool was_interrupted() { return interrupted != 0; }
 
 int exit_code_of_interrupt() { return 128 + static_cast<int>(interrupted); }
+
+int exit_code_when_printed(int code) {
+  if (std::cout.flush()) return code;
+  std::cerr << "What was printed could not be written to its end: is the disk full, or the file too large?\n";
+  return 2;
+}
 
 void report_crashes(const char* text) {
   printed = text;

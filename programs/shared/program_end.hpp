@@ -18,10 +18,16 @@ void catch_interrupts_shortly();
 /// Likewise for a program that saves what it has: SIGTERM, and the end of its terminal unless that is ignored (nohup).
 void catch_termination();
 
+/// From now on a write beyond the limit of file sizes (ulimit -f) fails as on a full disk, and does not end the program.
+void let_large_writes_fail();
+
 bool was_interrupted();
 
 /// As a shell reports it: exit_interrupted after Ctrl-C, 143 after SIGTERM.
 int exit_code_of_interrupt();
+
+/// `code`; but 2, with a sentence, where what was printed could not be written: to a file on a full disk.
+int exit_code_when_printed(int code);
 
 /// A learner's code may write anywhere, though its checks pass: when the program crashes, this is printed before it
 /// ends.

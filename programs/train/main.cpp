@@ -34,6 +34,9 @@ struct Session {
   TrainingFolder folder;
   std::optional<TextData> text;
   Training training;
+  std::size_t saved_steps = 0;       ///< that the folder has
+  bool has_new_steps = false;        ///< it was resumed with --steps
+  std::filesystem::path finished{};  ///< a folder that was not taken, as it holds a finished training; mostly empty
 };
 
 // ------------------------------------------------------------------------------------------------- what is trained
@@ -44,7 +47,7 @@ Session open_session(const TrainOptions& options) {
   if (options.resume) {
     TrainingFolder folder = TrainingFolder::for_resumed(
         options.resume->empty() ? newest_training() : std::filesystem::path(*options.resume));
-    Training training = folder.read();
+    Training training = folder.read(options.steps);
     if (training.recipe.fast != options.fast) {
       throw std::invalid_argument("the training in " + folder.path().string() +
                                   (options.fast ? " was begun without --fast: leave it out"
@@ -56,14 +59,18 @@ Session open_session(const TrainOptions& options) {
     }
     std::optional<TextData> text;
     if (training.recipe.is_text()) text = read_same_text(training.recipe);
-    return {std::move(folder), std::move(text), std::move(training)};
+    const std::size_t made = training.losses.size();
+    return {std::move(folder), std::move(text), std::move(training), made, options.steps.has_value(), {}};
   }
   Recipe recipe = recipe_of(options);
   std::optional<TextData> text;
   if (recipe.is_text()) text = read_text_data(recipe);
-  TrainingFolder folder =
-      TrainingFolder::for_new(options.save.empty() ? usual_folder(recipe) : std::filesystem::path(options.save));
-  return {std::move(folder), std::move(text), new_run(recipe)};
+  if (!options.save.empty()) return {TrainingFolder::for_new(options.save), std::move(text), new_run(recipe)};
+  const std::filesystem::path usual = usual_folder(recipe), beside = folder_beside_finished(usual);
+  TrainingFolder folder = TrainingFolder::for_new(beside);
+  Session session{std::move(folder), std::move(text), new_run(recipe)};
+  if (beside != usual) session.finished = usual;
+  return session;
 }
 
 // ------------------------------------------------------------------------------------------------- the steps
@@ -89,11 +96,14 @@ Batch next_batch(Session& session) {
 bool save(Session& session, Progress& progress) {
   try {
     session.folder.write(session.training, session.text ? &session.text->tokenizer : nullptr);
+    session.saved_steps = session.training.losses.size();
     return true;
   } catch (const std::exception& error) {
     progress.clear();
     std::cerr << "The training could not be saved after step " << session.training.losses.size() << ": " << error.what()
-              << ". What was saved before is still there.\n";
+              << (session.saved_steps == 0 ? ". Nothing of it is saved yet.\n"
+                                           : ". What was saved before, after step " +
+                                                 std::to_string(session.saved_steps) + ", is still there.\n");
     return false;
   }
 }
@@ -123,7 +133,7 @@ void show_sample(Session& session, Progress& progress) {
 bool train(Session& session, Steps& steps, Progress& progress) {
   Training& training = session.training;
   const TrainingConfig config = training_config_of(training.recipe);
-  bool saved = !training.losses.empty();  // what was read
+  bool saved = session.saved_steps > 0 && !session.has_new_steps;  // what was read
   auto last_save = Clock::now();
   while (!training.is_finished() && !was_interrupted()) {
     const double loss = steps.make(training, next_batch(session), config).loss;
@@ -153,6 +163,10 @@ bool train(Session& session, Steps& steps, Progress& progress) {
 
 void introduce(Session& session) {
   Training& training = session.training;
+  if (!session.finished.empty()) {
+    std::cout << session.finished.string() << " holds a finished training, which stays: this one is kept in "
+              << session.folder.path().string() << ".\n\n";
+  }
   if (session.text) {
     introduce_text(training, *session.text);
   } else {
@@ -160,7 +174,12 @@ void introduce(Session& session) {
   }
   if (!training.losses.empty()) {
     std::cout << "It goes on after step " << training.losses.size() << " of " << training.recipe.steps << ", from "
-              << session.folder.path().string() << ".\n\n"
+              << session.folder.path().string() << ".\n"
+              << (session.has_new_steps ? "From here on, the learning rate is that of a training of " +
+                                              std::to_string(training.recipe.steps) +
+                                              " steps: after a finished one it rises at once, and falls again.\n"
+                                        : "")
+              << "\n"
               << std::flush;
   }
 }
@@ -236,6 +255,7 @@ int run(const TrainOptions& options) {
 }  // namespace
 
 int train_program(int argc, char** argv) {
+  let_large_writes_fail();
   TrainOptions options;
   CLI::App app("A small transformer learns, with what you wrote", "./learn train");
   add_train_options(app, options);
@@ -251,7 +271,7 @@ int train_program(int argc, char** argv) {
   options.fast = has_fast_steps;
   try {
     if (!options.reference) report_crashes(crashed);
-    return run(options);
+    return exit_code_when_printed(run(options));
   } catch (const NotWritable& error) {
     std::cerr << error.what() << "\n";
     return 2;

@@ -75,7 +75,7 @@ inline void require_options_that_fit(const CLI::App& command) {
   const auto both = [&](const std::string& one, const std::string& other) {
     return command.count(one) > 0 && command.count(other) > 0;
   };
-  std::vector<std::string> kept = {"--task", "--text", "--steps", "--seed", "--save"};
+  std::vector<std::string> kept = {"--task", "--text", "--seed", "--save"};
   kept.insert(kept.end(), options_of_texts.begin(), options_of_texts.end());
   for (const std::string& option : kept) {
     require(!both("--resume", option), option,
@@ -161,7 +161,9 @@ inline void add_train_options(CLI::App& command, TrainOptions& options) {
   command
       .add_option("--steps", options.steps,
                   "the training ends after so many steps; without it, the task's own number, or " +
-                      std::to_string(default_text_steps) + " for a text")
+                      std::to_string(default_text_steps) +
+                      " for a text. With --resume, a training goes on until then, also a finished one; from there its "
+                      "learning rate is that of a training of N steps")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->type_name("N");
   command.add_option("--seed", options.seed, "of the weights and the examples: the same seed, the same numbers")
@@ -172,7 +174,7 @@ inline void add_train_options(CLI::App& command, TrainOptions& options) {
       .add_option(
           "--save", options.save,
           "the folder that keeps the training, and the model of a text; without it, models/trained/ and the name "
-          "of the task or the text")
+          "of the task or the text, numbered where a finished training has it")
       ->type_name("FOLDER");
   command
       .add_option_function<std::string>(

@@ -100,7 +100,8 @@ Recipe recipe_from_json(const std::string& json) {
   try {
     recipe = Json::parse(json).get<Recipe>();
   } catch (const Json::exception& error) {
-    throw std::invalid_argument(std::string("the recipe cannot be read: ") + error.what());
+    const std::string what = error.what();  // "[json.exception.out_of_range.403] key 'rate' not found"
+    throw std::invalid_argument("the recipe cannot be read: " + what.substr(what.find("] ") + 2));
   }
   const auto require_size = [&](const std::string& name, arma::uword size, arma::uword most) {
     require(size > 0 && size <= most, "the " + name + " " + std::to_string(size));

@@ -17,7 +17,7 @@ namespace attn::training {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
+[[noreturn]] void refuse_file(const std::string& what) { throw std::invalid_argument(what); }
 
 // ------------------------------------------------------------------------------------------------- safetensors
 
@@ -171,16 +171,17 @@ SavedFile open_saved(std::string_view file) {
   try {
     saved.metadata = nlohmann::json::parse(file.substr(8, header_size)).at("__metadata__").get<Metadata>();
   } catch (const nlohmann::json::exception&) {
-    refuse("it has no __metadata__: it is no saved training");
+    refuse_file("it has no __metadata__: it is no saved training");
   }
   Metadata& metadata = saved.metadata;
-  if (metadata["format"] != format) refuse("its format is \"" + metadata["format"] + "\": it is no saved training");
+  if (metadata["format"] != format)
+    refuse_file("its format is \"" + metadata["format"] + "\": it is no saved training");
   if (metadata["version"] != version) {
-    refuse("its version is " + metadata["version"] + ", and this program reads version " + version +
-           ": go on with the program that wrote it");
+    refuse_file("its version is " + metadata["version"] + ", and this program reads version " + version +
+                ": go on with the program that wrote it");
   }
   if (metadata["checksum"] != checksum_of(metadata, saved.numbers)) {
-    refuse("its checksum does not fit: the file was damaged");
+    refuse_file("its checksum does not fit: the file was damaged");
   }
   return saved;
 }
@@ -189,21 +190,21 @@ SavedFile open_saved(std::string_view file) {
 /// @throws std::invalid_argument naming it, when it is missing, of another type, or not finite.
 std::vector<double> take(SavedFile& saved, const std::string& name) {
   const auto found = saved.tensors.find(name);
-  if (found == saved.tensors.end()) refuse(name + " is missing");
+  if (found == saved.tensors.end()) refuse_file(name + " is missing");
   const TensorEntry entry = found->second;
   saved.tensors.erase(found);
-  if (entry.dtype != "F64" || entry.shape.size() != 1) refuse(name + " is not a list of numbers of type F64");
+  if (entry.dtype != "F64" || entry.shape.size() != 1) refuse_file(name + " is not a list of numbers of type F64");
   std::vector<double> numbers(entry.shape[0]);
   if (!numbers.empty()) std::memcpy(numbers.data(), saved.file.data() + entry.begin, entry.end - entry.begin);
   const bool finite = std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
-  if (!finite) refuse(name + " has numbers that are not finite");
+  if (!finite) refuse_file(name + " has numbers that are not finite");
   return numbers;
 }
 
 arma::vec take(SavedFile& saved, const std::string& name, arma::uword size) {
   const std::vector<double> numbers = take(saved, name);
   if (numbers.size() == size) return numbers;
-  refuse(name + " has " + std::to_string(numbers.size()) + " numbers, expected " + std::to_string(size));
+  refuse_file(name + " has " + std::to_string(numbers.size()) + " numbers, expected " + std::to_string(size));
 }
 
 }  // namespace
@@ -274,11 +275,11 @@ Training read_training(std::string_view file) {
   const Recipe recipe = recipe_from_json(saved.metadata["recipe"]);
   const arma::uword needed = bytes_in_memory(model_config_of(recipe));
   if (needed > file.size()) {
-    refuse("it is too small for its model: " + std::to_string(file.size()) + " bytes, expected at least " +
-           std::to_string(needed));
+    refuse_file("it is too small for its model: " + std::to_string(file.size()) + " bytes, expected at least " +
+                std::to_string(needed));
   }
   Training training{recipe, LanguageModel(model_config_of(recipe)), {}, take(saved, "losses"), {}};
-  if (training.losses.size() > recipe.steps) refuse("it has more losses than steps");
+  if (training.losses.size() > recipe.steps) refuse_file("it has more losses than steps");
   AdamWState& state = training.state;
   state.t = training.losses.size();
   for (const ParameterView& parameter : parameters_of(training.model)) {
@@ -287,10 +288,11 @@ Training read_training(std::string_view file) {
     state.m.push_back(take(saved, "m." + parameter.name, parameter.size));
     state.v.push_back(take(saved, "v." + parameter.name, parameter.size));
   }
-  if (!saved.tensors.empty()) refuse("it has tensors that its model lacks, such as " + saved.tensors.begin()->first);
+  if (!saved.tensors.empty())
+    refuse_file("it has tensors that its model lacks, such as " + saved.tensors.begin()->first);
   std::istringstream examples(saved.metadata["examples"]);
   examples >> training.examples;
-  if (!examples) refuse("the state of its generator cannot be read");
+  if (!examples) refuse_file("the state of its generator cannot be read");
   return training;
 }
 

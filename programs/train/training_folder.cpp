@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -28,8 +29,15 @@ fs::path trainings() { return fs::path("models") / "trained"; }
 
 [[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
 
-/// What a program that was killed has left beside a file.
-bool is_left_over(const std::string& name) { return name.find(".new-") != std::string::npos; }
+/// The training of a folder; nothing when there is none that can be read.
+std::optional<Training> find_training(const fs::path& folder) {
+  if (!fs::is_regular_file(folder / training_file)) return {};
+  try {
+    return read_training(MemoryMap(folder / training_file).bytes());
+  } catch (const std::exception&) {
+    return {};
+  }
+}
 
 void require_free(const fs::path& folder) {
   const std::string otherwise = "take another folder with --save, or delete this one";
@@ -37,7 +45,8 @@ void require_free(const fs::path& folder) {
   if (!fs::exists(file)) {
     for (const auto& entry : fs::directory_iterator(folder)) {
       const std::string name = entry.path().filename().string();
-      if (!is_left_over(name)) refuse(folder.string() + " holds other files, such as " + name + ": " + otherwise);
+      if (!is_left_over(entry.path()))
+        refuse(folder.string() + " holds other files, such as " + name + ": " + otherwise);
     }
     return;
   }
@@ -54,8 +63,9 @@ void require_free(const fs::path& folder) {
            std::to_string(old.recipe.steps) + " steps: go on with it by " + resume_command(old.recipe, folder) + ", " +
            otherwise);
   }
-  if (steps > 0 && old.recipe.is_text()) {
-    refuse(folder.string() + " holds a model that was trained on " + old.recipe.text + ": " + otherwise);
+  if (steps > 0) {
+    refuse(folder.string() + " holds a finished training, " +
+           (old.recipe.is_text() ? "on " + old.recipe.text : "of the task " + old.recipe.task) + ": " + otherwise);
   }
 }
 
@@ -72,6 +82,16 @@ fs::path usual_folder(const Recipe& recipe) {
   const auto same = [&](const Task& task) { return task.name == name; };
   if (std::any_of(tasks().begin(), tasks().end(), same)) name += "-text";
   return trainings() / name;
+}
+
+fs::path folder_beside_finished(const fs::path& folder) {
+  const auto holds_finished = [](const fs::path& path) {
+    const auto training = find_training(path);
+    return training && training->is_finished();
+  };
+  fs::path beside = folder;
+  for (int i = 2; holds_finished(beside); ++i) beside = folder.string() + "-" + std::to_string(i);
+  return beside;
 }
 
 fs::path newest_training() {
@@ -120,15 +140,24 @@ TrainingFolder::TrainingFolder(fs::path path) : path_(std::move(path)), lock_(op
   refuse("another program is training in " + path_.string() + ": wait for it, or take another folder with --save");
 }
 
-Training TrainingFolder::read() const {
+Training TrainingFolder::read(std::optional<arma::uword> steps) const {
   const fs::path file = path_ / training_file;
   try {
     const MemoryMap map(file);
     Training training = read_training(map.bytes());
+    const std::size_t made = training.losses.size();
+    if (steps) {
+      if (*steps <= made) {
+        refuse("--steps " + std::to_string(*steps) + " is the number of all its steps, and " + std::to_string(made) +
+               " are made: expected a larger number");
+      }
+      training.recipe.steps = *steps;
+    }
     if (!training.is_finished()) return training;
     const std::string use = "; ./learn generate --model " + path_.string() + " writes with it";
-    refuse("the training is finished, after " + std::to_string(training.losses.size()) + " steps" +
-           (training.recipe.is_text() ? use : "") + ". A new one begins without --resume");
+    refuse("the training is finished, after " + std::to_string(made) + " steps" +
+           (training.recipe.is_text() ? use : "") + ". " + resume_command(training.recipe, path_) +
+           " --steps N makes more, until there are N. A new one begins without --resume");
   } catch (const std::invalid_argument& error) {
     refuse(file.string() + ": " + error.what());
   }
@@ -136,6 +165,10 @@ Training TrainingFolder::read() const {
 
 void TrainingFolder::write(Training& training, const TokenizerData* tokenizer) const {
   if (tokenizer != nullptr && !training.losses.empty()) {
+    if (!fs::exists(path_ / training_file)) {
+      Training begun = new_run(training.recipe);
+      replace_file(path_ / training_file, saved_training(begun));
+    }
     replace_file(path_ / "config.json", config_json(training.model.config()));
     replace_file(path_ / "tokenizer.json", tokenizer_json(*tokenizer));
     replace_file(path_ / "model.safetensors", exported_weights(training.model));

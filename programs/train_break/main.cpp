@@ -80,6 +80,7 @@ int run(const TrainOptions& options, bool task_was_given) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  let_large_writes_fail();
   setenv("OPENBLAS_NUM_THREADS", "1", 1);  // each training has a core
   TrainOptions options;
   CLI::App app("What a mistake does to learning", "./learn train");

@@ -385,8 +385,10 @@ nlohmann::json read_json(const fs::path& file) {
     const std::string text = read_file(file);
     // From pointers: code that reads from a std::string the linker may take from a file that is not optimised.
     return nlohmann::json::parse(text.data(), text.data() + text.size());
-  } catch (const nlohmann::json::exception& error) {
-    throw std::runtime_error(file.string() + ": " + error.what());
+  } catch (const nlohmann::json::parse_error& error) {
+    throw std::runtime_error(file.string() + " is not JSON from byte " + std::to_string(error.byte) + " on");
+  } catch (const nlohmann::json::exception&) {
+    throw std::runtime_error(file.string() + " has a number that is too large");
   }
 }
 

@@ -1,7 +1,7 @@
 // The main of every lesson's checks. It runs them under supervision and reports to the learner.
 //
 //   --gtest_filter=...   some checks only (GoogleTest's own)
-//   --report=FILE        writes the results as JSON as well
+//   --report=FILE        writes the results as JSON as well, into a new file
 //   --work-folder=FOLDER where the learner's files are, when not below lessons/ (in an interview)
 //   --edits=FILE --reports=FILE   for a solution with mistakes to choose from: a run for each (run/edits.hpp)
 //   --in-process         GoogleTest alone, without supervision: for a debugger
@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -47,7 +48,7 @@ struct Options {
   bool speed = false;
 };
 
-/// @throws std::invalid_argument naming an argument that is not known
+/// @throws std::invalid_argument naming an argument that is not known, or a report that is there already
 Options options_from(const std::vector<std::string>& arguments) {
   Options options;
   const std::pair<const char*, std::string*> values[] = {{"--report=", &options.report_file},
@@ -70,6 +71,10 @@ Options options_from(const std::vector<std::string>& arguments) {
           "unknown argument " + argument +
           ", expected --report=FILE, --work-folder=FOLDER, --in-process, --speed or --gtest_...");
     }
+  }
+  if (std::filesystem::is_regular_file(options.report_file)) {
+    throw std::invalid_argument(options.report_file +
+                                " exists already and is left as it is: give --report another name");
   }
   return options;
 }

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -19,6 +21,17 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::hours old_enough_to_be_left_over{1};
+constexpr const char* being_written = ".being-written-";
+
+bool is_number(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+/// Whether it is of this kind (S_IFREG, S_IFDIR), not a link to one, and belongs to our user.
+bool is_ours(const fs::path& path, mode_t kind) {
+  struct stat status {};
+  return lstat(path.c_str(), &status) == 0 && (status.st_mode & S_IFMT) == kind && status.st_uid == geteuid();
+}
 
 [[noreturn]] void fail(const std::string& what, const fs::path& path) {
   throw std::runtime_error(what + " " + path.string() + ": " + std::generic_category().message(errno));
@@ -63,9 +76,8 @@ void copy_owner_and_mode(const std::optional<struct stat>& other, int file) {
   fchmod(file, other->st_mode & (same_owner ? 07777 : 0777));
 }
 
-void write_synced(const fs::path& file, const std::string& text, const std::optional<struct stat>& like) {
-  const File out(file, O_WRONLY | O_CREAT | O_TRUNC);
-  if (!out.is_open()) fail("cannot write", file);
+void write_synced(const File& out, const fs::path& file, const std::string& text,
+                  const std::optional<struct stat>& like) {
   copy_owner_and_mode(like, out.number());
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t count = write(out.number(), text.data() + done, text.size() - done);
@@ -92,16 +104,33 @@ void write_new_file(const fs::path& path, const std::string& text) {
     throw NotWritable(errno == EEXIST ? refusal(path) : path.string() + " cannot be written: " + std::strerror(errno));
   }
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if ((std::fclose(file) != 0) || !written) throw NotWritable(path.string() + " could not be written to its end");
+  if ((std::fclose(file) != 0) || !written) {
+    const std::string why = std::strerror(errno);
+    unlink(path.c_str());
+    throw NotWritable(path.string() + " cannot be written: " + why);
+  }
 }
 
-void remove_leftovers(const fs::path& folder, const std::string& beginning) {
+fs::path name_while_written(const fs::path& path) { return path.string() + being_written + std::to_string(getpid()); }
+
+bool is_left_over(const fs::path& path) {
+  const std::string name = path.filename().string();
+  const auto marker = name.rfind(being_written);
+  return marker != std::string::npos && is_number(name.substr(marker + std::strlen(being_written))) &&
+         (is_ours(path, S_IFREG) || is_ours(path, S_IFDIR));
+}
+
+void remove_leftovers(const fs::path& folder, const std::string& before, const std::string& after) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    if (entry.path().filename().string().rfind(beginning, 0) != 0) continue;
+    const std::string name = entry.path().filename().string();
+    const std::size_t around = before.size() + after.size();
+    if (name.size() <= around || name.rfind(before, 0) != 0 || name.substr(name.size() - after.size()) != after)
+      continue;
+    if (!is_number(name.substr(before.size(), name.size() - around)) || !is_ours(entry.path(), S_IFREG)) continue;
     const auto written = entry.last_write_time(ignored);
     if (!ignored && fs::file_time_type::clock::now() - written > old_enough_to_be_left_over) {
-      fs::remove_all(entry.path(), ignored);
+      fs::remove(entry.path(), ignored);
     }
   }
 }
@@ -110,17 +139,39 @@ void replace_file(const fs::path& file, const std::string& text) {
   const fs::path target = resolve_links(file);
   const auto existing = find_writable(target);
   const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
-  const std::string beginning = target.filename().string() + ".new-";
-  remove_leftovers(folder, beginning);
-  const fs::path beside = folder / (beginning + std::to_string(getpid()));
+  remove_leftovers(folder, target.filename().string() + being_written);
+  // The number after ours is taken where a program that was killed had our process id: containers give few.
+  std::optional<File> out;
+  fs::path beside;
+  for (int tries = 0; tries < 100 && (!out || (!out->is_open() && errno == EEXIST)); ++tries) {
+    beside = target.string() + being_written + std::to_string(getpid() + tries);
+    out.emplace(beside, O_WRONLY | O_CREAT | O_EXCL);
+  }
+  if (!out->is_open()) fail("cannot write", beside);
   try {
-    write_synced(beside, text, existing);
+    write_synced(*out, beside, text, existing);
     if (rename(beside.c_str(), target.c_str()) != 0) fail("cannot replace", target);
   } catch (const std::runtime_error&) {
     unlink(beside.c_str());
     throw;
   }
   sync_to_disk(folder);
+}
+
+fs::path free_name(const fs::path& path) {
+  fs::path name = path;
+  for (int i = 2; fs::exists(fs::symlink_status(name)); ++i) name = path.string() + "-" + std::to_string(i);
+  return name;
+}
+
+void clear_the_way(const fs::path& file) {
+  std::error_code none;
+  if (fs::is_regular_file(file, none)) return;
+  if (fs::is_directory(fs::symlink_status(file, none)) && !fs::is_empty(file)) {
+    fs::rename(file, free_name(file.string() + ".moved-aside"));
+  } else {
+    fs::remove(file);
+  }
 }
 
 void sync_to_disk(const fs::path& path) {

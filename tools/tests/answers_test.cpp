@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "learn/machine/build.hpp"
 #include "lesson/lesson.hpp"
 #include "scratch.hpp"
 
@@ -176,10 +177,30 @@ TEST(KeepCopy, NamesTheFileThatCannotBeCopied) {
   EXPECT_TRUE(fs::is_empty(course.root() / ".learn/backup")) << "nothing half made is left";
 }
 
+TEST(KeepCopy, RemovesOnlyTheHalfCopiesOfKilledTools) {
+  const CourseFolder course;
+  const fs::path folder = course.root() / ".learn/backup";
+  const auto copies = {"copy.being-written-123", "copy.being-written-124", ".new-idea", "copy.being-written-idea",
+                       "mine.being-written-123"};
+  for (const char* name : copies) {
+    put(folder / name / one, "mine");
+    if (name != std::string("copy.being-written-124")) {
+      fs::last_write_time(folder / name, fs::file_time_type::clock::now() - std::chrono::hours(2));
+    }
+  }
+  put(folder / ("copy.being-written-" + std::to_string(getpid())) / two, "half");
+  const std::string name = keep_copy(course.root(), {one}, "reset", "01");
+  EXPECT_EQ(course.kept(name, one), course.stub);
+  EXPECT_FALSE(fs::exists(folder / name / two)) << "of a tool that had our process id";
+  for (const char* copy : copies) {
+    EXPECT_EQ(fs::exists(folder / copy), copy != std::string("copy.being-written-123")) << copy;
+  }
+}
+
 TEST(Backups, AreOnlyWhatIsWhole) {
   const CourseFolder course;
   const std::string name = keep_copy(course.root(), {one}, "reset", "01");
-  course.write(".learn/backup/.new-123/" + one, "half");
+  course.write(".learn/backup/copy.being-written-123/" + one, "half");
   course.write(".learn/backup/notes/" + one, "of the learner's own");
   course.write(".learn/backup/2026-11-21_15-04-05_reset_01", "a file");
   course.write(".learn/backup/2026-11-21_15-04-05-1_reset_01/" + one, "a name that we never give");
@@ -370,20 +391,86 @@ TEST(ReplaceFile, RespectsAReadOnlyFile) {
   EXPECT_EQ(read_file(file), "old");
 }
 
+void make_old(const fs::path& path) {
+  fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(2));
+}
+
 TEST(ReplaceFile, LeavesNothingBesideIt) {
   const Scratch scratch;
   const fs::path file = scratch.path() / "file";
   put(file, "old");
-  put(scratch.path() / "file.new-1", "half");
-  put(scratch.path() / "file.new-2", "half, of a tool that may be writing");
-  put(scratch.path() / "file.new", "of the learner's own");
-  const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(2);
-  for (const char* name : {"file.new-1", "file.new"}) fs::last_write_time(scratch.path() / name, long_ago);
+  put(scratch.path() / "file.being-written-1", "half");
+  put(scratch.path() / "file.being-written-2", "half, of a tool that may be writing");
+  make_old(scratch.path() / "file.being-written-1");
   replace_file(file, "new");
-  EXPECT_FALSE(fs::exists(scratch.path() / "file.new-1"));
-  EXPECT_TRUE(fs::exists(scratch.path() / "file.new-2"));
-  EXPECT_TRUE(fs::exists(scratch.path() / "file.new"));
-  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), {}), 3);
+  EXPECT_FALSE(fs::exists(scratch.path() / "file.being-written-1"));
+  EXPECT_TRUE(fs::exists(scratch.path() / "file.being-written-2"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), {}), 2);
+}
+
+TEST(ReplaceFile, RemovesNothingThatItDidNotWrite) {
+  const Scratch scratch;
+  const fs::path file = scratch.path() / "file";
+  put(scratch.path() / "elsewhere", "mine");
+  make_old(scratch.path() / "elsewhere");
+  std::vector<std::string> kept = {"elsewhere"};
+  for (const char* name : {"file.new", "file.new-", "file.new-1", "file.new-idea", "file.being-written-",
+                           "file.being-written-idea", "file.being-written-1.cpp", "file2.being-written-1"}) {
+    kept.emplace_back(name);
+    put(scratch.path() / name, "mine");
+    make_old(scratch.path() / name);
+  }
+  for (const char* folder : {"file.new-idea-2", "file.being-written-3"}) {
+    kept.emplace_back(folder);
+    put(scratch.path() / folder / "mine.cpp", "mine");
+    make_old(scratch.path() / folder);
+  }
+  kept.emplace_back("file.being-written-4");
+  fs::create_symlink("elsewhere", scratch.path() / kept.back());
+  for (int i = 0; i < 3; ++i) {  // the names that we would take
+    kept.push_back("file.being-written-" + std::to_string(getpid() + i));
+    put(scratch.path() / kept.back() / "mine.cpp", "mine");
+  }
+  replace_file(file, "new");
+  EXPECT_EQ(read_file(file), "new");
+  for (const auto& name : kept) EXPECT_TRUE(fs::exists(scratch.path() / name)) << name;
+  if (geteuid() == 0) {
+    put(scratch.path() / "file.being-written-5", "of another user");
+    ASSERT_EQ(chown((scratch.path() / "file.being-written-5").c_str(), 1234, 1234), 0);
+    make_old(scratch.path() / "file.being-written-5");
+    replace_file(file, "newer");
+    EXPECT_TRUE(fs::exists(scratch.path() / "file.being-written-5"));
+  }
+}
+
+TEST(WriteNewFile, LeavesNothingWhenItFails) {
+  const Scratch scratch;
+  const fs::path file = scratch.path() / "file";
+  EXPECT_TRUE(ended_well(start_child([&] {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{1000, 1000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      write_new_file(file, std::string(100'000, 'x'));
+      return false;
+    } catch (const NotWritable& error) {
+      return error.what() == file.string() + " cannot be written: File too large";
+    }
+  })));
+  EXPECT_FALSE(fs::exists(file));
+}
+
+TEST(BuildSteps, MoveAsideAFolderThatHasSomethingInIt) {
+  const Scratch scratch;
+  const fs::path build = scratch.path() / "build" / "dev";
+  put(build / "lesson_01" / "mine.cpp", "mine");
+  put(build / "lesson_01.moved-aside" / "mine.cpp", "moved before");
+  fs::create_directory(build / "learn.lock");
+  const BuildSteps steps(scratch.path(), "dev", "lesson_01");
+  EXPECT_EQ(read_file(build / "lesson_01.moved-aside-2" / "mine.cpp"), "mine");
+  EXPECT_EQ(read_file(build / "lesson_01.moved-aside" / "mine.cpp"), "moved before");
+  EXPECT_FALSE(fs::exists(build / "lesson_01"));
+  EXPECT_FALSE(fs::exists(build / "learn.lock"));
 }
 
 // ------------------------------------------------------------------------------------------- tools that are killed

@@ -286,6 +286,13 @@ chmod +x "$scratch/bin/git"
 PATH=$scratch/bin:$PATH expect 0 "What you wrote is untouched" -- update
 holds "what was written stands, though Ctrl-C was pressed meanwhile" cmp -s "$scratch/written" "$mine/$own"
 
+# an editor that saves while git merges: both texts are kept
+# shellcheck disable=SC2016 # for the script
+printf '#!/bin/sh\n[ "$1" != merge ] || echo saved meanwhile >"%s"\nexec %s "$@"\n' "$mine/$own" "$(command -v git)" >"$scratch/bin/git"
+PATH=$scratch/bin:$PATH expect 0 "What you wrote is untouched" -- update
+holds "the answer is as it was before the update" cmp -s "$scratch/written" "$mine/$own"
+holds "and what was saved meanwhile is kept" grep -qrx "saved meanwhile" "$mine/.learn/backup"
+
 # what else is as it was: a mode, a link, what is staged, what git is told to leave alone
 linked=lessons/00_warm_up/softmax.cpp
 staged=lessons/06_heads/heads.cpp

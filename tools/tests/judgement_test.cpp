@@ -65,6 +65,14 @@ TEST_F(Judged, DoesNotPassWhenFewerChecksRanThanTheLessonHas) {
   EXPECT_THAT(text_of(verdict.lines), HasSubstr("1 of its 2 checks ran"));
 }
 
+TEST_F(Judged, DoesNotPassWhenTheAnswerRemovedItself) {
+  const std::string file = (lesson.folder() / "sums.cpp").string();
+  const Verdict verdict = verdict_on("rm '" + file + "'; " + report(passed + "," + passed) + "exit 0");
+  EXPECT_EQ(verdict.word(), "could not be judged");
+  EXPECT_THAT(text_of(verdict.lines), HasSubstr("sums.cpp was there when the check began, and not when it ended"));
+  EXPECT_THAT(text_of(verdict.lines), HasSubstr("./learn reset 42 puts back what it began as"));
+}
+
 TEST_F(Judged, DoesNotPassWithoutAReport) {
   const Verdict verdict = verdict_on("echo hello; exit 0");
   EXPECT_EQ(verdict.word(), "could not be judged");

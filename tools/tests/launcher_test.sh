@@ -10,7 +10,7 @@ course=$1
 mkdir -p "$scratch/course/tools" "$scratch/bare"
 cp "$course/learn" "$scratch/course"
 cp "$course/tools/setup.sh" "$course/tools/packages.txt" "$scratch/course/tools"
-for tool in sh dirname cat grep sed awk tr mkdir rm mktemp tail head env uname flock; do ln -s "$(command -v $tool)" "$scratch/bare/$tool"; done
+for tool in sh dirname cat grep sed awk tr mkdir mv rm rmdir mktemp tail head env uname flock; do ln -s "$(command -v $tool)" "$scratch/bare/$tool"; done
 
 # machine NAME [TOOL=SCRIPT]...   a PATH with the bare tools and these stand-ins
 machine() {
@@ -112,6 +112,15 @@ expect 0 "list" "!another ./learn" -- on compiler list
 flock "$scratch/course/build/dev/tool.lock" sleep 2 &
 sleep 0.2
 expect 0 "list" "Waiting for another ./learn, which is building the tool" -- on compiler list
+
+# a folder where a file belongs: an empty one is removed, and what is in another one stays
+dev=$scratch/course/build/dev
+rm -rf "$dev/learn" "$dev/tool.lock"
+mkdir "$dev/learn" "$dev/tool.lock"
+touch "$dev/learn/mine"
+expect 0 "list" -- on compiler list
+holds "what was in a folder with the program's name is moved aside" [ -f "$dev"/learn.moved-aside-*/learn/mine ]
+holds "an empty one is removed" [ -f "$dev/tool.lock" ]
 
 # nothing of it goes on when it is killed (the reporter waits a tenth of a second instead of ten)
 machine slow "$root" "c++=$compiler" "g++=$compiler" 'cmake=echo cmake version 3.25.1' "sleep=exec $(type -P sleep) 0.1" \

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <string>
 
 #include "scratch.hpp"
@@ -27,6 +28,21 @@ class LessonFiles : public ::testing::Test {
   const Scratch scratch;
   const Lesson lesson{scratch.path(), "42_answers"};
 };
+
+TEST_F(LessonFiles, AreRefusedInASentenceWhenTheyAreNotJson) {
+  const auto refused = [&](const std::string& text) {
+    put(lesson.mistakes_file(), text);
+    try {
+      lesson.mistakes();
+    } catch (const std::runtime_error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refused("{\"a\": }"), lesson.mistakes_file().string() + " is not JSON from byte 7 on");
+  EXPECT_EQ(refused(""), lesson.mistakes_file().string() + " is not JSON from byte 1 on");
+  EXPECT_EQ(refused("[1e999]"), lesson.mistakes_file().string() + " has a number that is too large");
+}
 
 TEST_F(LessonFiles, GiveTheGoalsEachAsOneLine) {
   write_chapter(

@@ -429,5 +429,15 @@ TEST_F(ReportTest, IsTheSameAfterItHasBeenAFile) {
   EXPECT_EQ(nlohmann::json(*decode("text " + encode(failure) + " more")), nlohmann::json(failure));
 }
 
+TEST(Decode, LeavesAsTextWhatIsNotEncoded) {
+  for (const std::string text :
+       {"\x1e not JSON \x1f", "\x1e{}\x1f", "\x1e[1]\x1f", "\x1e{\"kind\": \"odd\"}\x1f", "\x1e"}) {
+    EXPECT_FALSE(decode("thrown: " + text).has_value()) << text;
+  }
+  Failure failure;
+  failure.statements = {{"value", "as it is"}};
+  EXPECT_EQ(nlohmann::json(*decode("\x1e not JSON \x1f" + encode(failure))), nlohmann::json(failure));
+}
+
 }  // namespace
 }  // namespace attn::judge

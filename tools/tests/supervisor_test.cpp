@@ -233,6 +233,17 @@ TEST(Supervisor, LeavesNoProcessBehind) {
   EXPECT_EQ(errno, ESRCH);
 }
 
+TEST(Supervisor, WritesItsReportOverNoFile) {
+  const Scratch scratch;
+  const auto notes = scratch.path() / "notes";
+  attn::put(notes, "mine");
+  const std::vector<std::string> command = {program.string(), "--gtest_filter=Misbehaving.First",
+                                            "--report=" + notes.string()};
+  EXPECT_EQ(run(command, scratch.path(), scratch.path() / "output.txt"), 2);
+  EXPECT_EQ(read_file(notes), "mine");
+  EXPECT_NE(read_file(scratch.path() / "output.txt").find("exists already"), std::string::npos);
+}
+
 /// Starts a misbehaving check, with MISBEHAVING in its environment, and does not wait for it.
 pid_t start(const std::string& filter, const std::string& misbehaving = "") {
   return attn::start_child([&] {

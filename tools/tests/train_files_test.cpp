@@ -2,6 +2,7 @@
 // and trainings that are kept: gone on with bit for bit, refused when they are damaged, and never lost.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -420,6 +421,12 @@ TEST(DamagedTraining, IsRefusedForWhatItSays) {
   EXPECT_THAT(reason(changed), HasSubstr("checksum"));
 }
 
+TEST(DamagedTraining, IsRefusedInWordsWhenItsRecipeCannotBeRead) {
+  const auto reason_for = [](const std::string& json) { return reason_of([&] { recipe_from_json(json); }); };
+  EXPECT_EQ(reason_for("{}"), "the recipe cannot be read: key 'task' not found");
+  EXPECT_EQ(reason_for("{").find("the recipe cannot be read: parse error at line 1"), 0u);
+}
+
 /// With a checksum that fits: somebody's program wrote them so.
 TEST(WrongTraining, IsRefused) {
   const double nan = arma::datum::nan, inf = arma::datum::inf;
@@ -465,19 +472,67 @@ TEST(TrainingFolder, IsNotTakenFromAnotherTraining) {
     EXPECT_EQ(lesson::read_file(folder / "training.safetensors"), bytes);
     return why;
   };
-  EXPECT_EQ(with(trained_for(task_recipe(2), 2)), "") << "a finished task";
+  EXPECT_THAT(with(trained_for(task_recipe(2), 2)),
+              AllOf(HasSubstr("holds a finished training, of the task reverse"), HasSubstr("--save")));
   EXPECT_EQ(with(trained_for(text_recipe(2), 0)), "") << "nothing was done yet";
   EXPECT_THAT(with(trained_for(task_recipe(2), 1)), AllOf(HasSubstr("not finished, 1 of 2"), HasSubstr("--resume")));
   EXPECT_THAT(with(trained_for(text_recipe(2), 1)), HasSubstr("not finished"));
-  EXPECT_THAT(with(trained_for(text_recipe(2), 2)), AllOf(HasSubstr("was trained on"), HasSubstr("--save")));
+  EXPECT_THAT(with(trained_for(text_recipe(2), 2)),
+              AllOf(HasSubstr("holds a finished training, on /"), HasSubstr("--save")));
   EXPECT_THAT(with("something else"), HasSubstr("left as it is"));
   fs::remove(folder / "training.safetensors");
-  put(folder / "training.safetensors.new-123", "half");
+  put(folder / "training.safetensors.being-written-123", "half");
   EXPECT_EQ(refusal(folder), "") << "left by a program that was killed";
   put(folder / "config.json", "{}");
   EXPECT_THAT(refusal(folder), HasSubstr("other files, such as config.json"));
   put(scratch.path() / "file", "");
   EXPECT_THAT(refusal(scratch.path() / "file"), HasSubstr("cannot be made"));
+}
+
+TEST(TrainingFolder, IsAnotherOneWhereAFinishedTrainingIs) {
+  const Scratch scratch;
+  const fs::path folder = scratch.path() / "novel";
+  EXPECT_EQ(folder_beside_finished(folder), folder);
+  put(folder / "training.safetensors", trained_for(text_recipe(2), 2));
+  EXPECT_EQ(folder_beside_finished(folder), folder.string() + "-2");
+  put(folder.string() + "-2/training.safetensors", trained_for(task_recipe(2), 2));
+  EXPECT_EQ(folder_beside_finished(folder), folder.string() + "-3");
+  for (const std::string& other : {trained_for(text_recipe(2), 1), std::string("something else")}) {
+    put(folder.string() + "-3/training.safetensors", other);
+    EXPECT_EQ(folder_beside_finished(folder), folder.string() + "-3") << "what is not finished is not passed over";
+  }
+}
+
+/// A first save that fails at any of its files: the next training may have the folder, and nothing half written is left.
+TEST(TrainingFolder, IsFreeAfterAFirstSaveThatFailed) {
+  Recipe recipe = text_recipe(2);
+  Training training = new_run(recipe);
+  make_steps(training, 1);
+  const TokenizerData tokenizer = character_tokenizer("abc");
+  const Scratch whole;
+  TrainingFolder::for_new(whole.path()).write(training, &tokenizer);
+  std::vector<rlim_t> limits = {100};
+  for (const auto& entry : fs::directory_iterator(whole.path())) limits.push_back(fs::file_size(entry.path()) - 1);
+  EXPECT_EQ(limits.size(), 5u);
+  for (const rlim_t bytes : limits) {
+    const Scratch scratch;
+    EXPECT_TRUE(ended_well(start_child([&] {
+      const TrainingFolder folder = TrainingFolder::for_new(scratch.path());
+      std::signal(SIGXFSZ, SIG_IGN);
+      const rlimit limit{bytes, bytes};
+      setrlimit(RLIMIT_FSIZE, &limit);
+      try {
+        folder.write(training, &tokenizer);
+        return false;
+      } catch (const std::runtime_error&) {
+        return true;
+      }
+    }))) << bytes;
+    EXPECT_EQ(refusal(scratch.path()), "") << "at most " << bytes << " bytes a file";
+    for (const auto& entry : fs::directory_iterator(scratch.path())) {
+      EXPECT_EQ(entry.path().string().find("being-written"), std::string::npos) << entry.path();
+    }
+  }
 }
 
 TEST(TrainingFolder, IsForOneProgramAtATime) {
@@ -497,8 +552,35 @@ TEST(TrainingFolder, GoesOnOnlyWithWhatIsNotFinished) {
   EXPECT_EQ(reason_of(resume), "");
   put(scratch.path() / "training.safetensors", trained_for(text_recipe(2), 2));
   EXPECT_THAT(reason_of(resume), AllOf(HasSubstr("finished, after 2 steps"), HasSubstr("./learn generate --model")));
+  EXPECT_THAT(reason_of(resume), HasSubstr("./learn train --resume " + scratch.path().string() + " --steps N"));
   put(scratch.path() / "training.safetensors", "{}");
   EXPECT_THAT(reason_of(resume), HasSubstr("training.safetensors: file has 2 bytes"));
+}
+
+/// With more steps, a finished training goes on with the learning rate that a training of all these steps has there.
+TEST(TrainingFolder, GoesOnWithMoreSteps) {
+  const Scratch scratch;
+  const fs::path file = scratch.path() / "training.safetensors";
+  const auto resumed = [&](arma::uword steps) { return TrainingFolder::for_resumed(scratch.path()).read(steps); };
+  for (const Recipe& recipe : {task_recipe(3), text_recipe(3)}) {
+    Training expected = new_run(recipe);
+    make_steps(expected, 3);
+    expected.recipe.steps = 7;
+    make_steps(expected, 4);
+    put(file, trained_for(recipe, 3));
+    Training training = resumed(7);
+    make_steps(training, 2);
+    put(file, saved_training(training));  // stopped once more: it still ends after 7
+    training = TrainingFolder::for_resumed(scratch.path()).read();
+    make_steps(training, 2);
+    EXPECT_TRUE(saved_training(training) == saved_training(expected)) << recipe.task;
+    EXPECT_TRUE(training.is_finished());
+    put(file, trained_for(recipe, 3));
+    for (const arma::uword steps : {1, 3}) {
+      EXPECT_THAT(reason_of([&] { resumed(steps); }),
+                  AllOf(HasSubstr("--steps " + std::to_string(steps)), HasSubstr("3 are made")));
+    }
+  }
 }
 
 TEST(TrainingFolder, IsNamedAfterItsTextOrTask) {

@@ -43,13 +43,14 @@ expect 0 "The loss before the first step" -- "$fast" --fast --steps 25 --seed 5 
 holds "a line for each tenth of 25" [ "$(grep -c '^step ' "$output")" = 10 ]
 
 # the same seed, the same numbers
-text_of() { "$train" --steps 5 "$@" </dev/null | sed '/tokens per second/d'; }
+text_of() { rm -rf models && "$train" --steps 5 "$@" </dev/null | sed '/tokens per second/d'; }
 text_of --seed 3 >"$scratch/one"
 holds "a seed gives the same text" cmp -s "$scratch/one" <(text_of --seed 3)
 text_of --seed 4 >"$scratch/two"
 expect 1 -- cmp -s "$scratch/one" "$scratch/two"
 
 # Ctrl-C: what there is, is shown, and saved
+rm -r models
 interrupted "ln 11" "$train" --steps 100000
 holds "it says so" grep -q "tokens per second (interrupted)" "$output"
 holds "and shows what there is" grep -q "What to look for" "$output"

@@ -375,7 +375,8 @@ TEST(TrainOptions, GoTogether) {
   EXPECT_THAT(refusal("--text TEXT --task copy"), HasSubstr("leave out --task"));
   EXPECT_THAT(refusal("--text TEXT --svg map.svg"), HasSubstr("--svg"));
   EXPECT_THAT(refusal("--width 32"), HasSubstr("--text FILE"));
-  EXPECT_THAT(refusal("--resume --steps 5"), AllOf(HasSubstr("--steps"), HasSubstr("keeps its own")));
+  EXPECT_EQ(refusal("--resume --steps 5"), "");
+  EXPECT_THAT(refusal("--resume --seed 5"), AllOf(HasSubstr("--seed"), HasSubstr("keeps its own")));
   EXPECT_THAT(refusal("--resume --text TEXT"), HasSubstr("keeps its own"));
   EXPECT_THAT(refusal("--text /"), HasSubstr("is a folder"));
   EXPECT_THAT(refusal("--text /dev/null"), HasSubstr("not a regular file"));

@@ -15,7 +15,7 @@ export OPENBLAS_NUM_THREADS=1
 rm -rf build/dev/own_lessons_train.txt models/trained
 lesson=lessons/27_training
 learn() { "$tool" --root "$copy" "$@"; }
-train() { learn train --steps 3; }
+train() { rm -rf models/trained/reverse* && learn train --steps 3; }
 text() { sed -n '/^For example/,$p' "$output" | sed '/tokens per second/d'; }
 own_parts() { paste -sd, build/dev/own_lessons_train.txt; }
 
@@ -34,7 +34,7 @@ expect 0 "Yours: 27 training." "The reference's: 00 warm_up" "[mine]" -- train
 holds "its files are linked" [ "$(own_parts)" = 27 ]
 text | sed 's/\[mine\]//g' >"$scratch/own"
 holds "the numbers are the same" cmp -s "$scratch/reference" "$scratch/own"
-expect 0 "All of it is the reference's." "step 3 of 3" "!Yours" "![mine]" -- learn train --steps 3 --reference
+expect 0 "All of it is the reference's." "step 3 of 3" "!Yours" "![mine]" "Saved in models/trained/reverse-2" -- learn train --steps 3 --reference
 
 # its checks pass, but here it throws, its loss is no number, or it crashes
 here='if (state.t == 1 \&\& model.config().max_position == 20)'
@@ -46,7 +46,7 @@ expect 1 "Yours: 27 training." "The loss is nan at step 2" "./learn train --refe
 
 changed "$here std::abort();"
 expect 134 "Yours: 27 training." "The training crashed." "./learn train --reference" -- train
-expect 2 "holds a training that is not finished, 1 of 3" "--resume" -- train
+expect 2 "holds a training that is not finished, 1 of 3" "--resume" -- learn train --steps 3
 rm -r models/trained
 
 # a mistake: the reference takes its place

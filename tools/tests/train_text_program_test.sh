@@ -44,8 +44,10 @@ holds "and nothing else" [ "$(find "$folder" -type f | wc -l)" = 4 ]
 
 # nothing is lost
 cp -r "$folder" kept
-expect 2 "was trained on" "--save" "!A model like" -- "$train" --text "rose red.txt"
-expect 2 "the training is finished" "!A model like" -- "$train" --resume
+expect 2 "holds a finished training, on " "--save" "!A model like" -- "$train" --text "rose red.txt" --save "$folder"
+expect 2 "the training is finished" "--resume $folder --steps N" "!A model like" -- "$train" --resume
+expect 0 "$folder holds a finished training, which stays: this one is kept in $folder-2" "Saved in $folder-2" \
+  -- "$train" --text "rose red.txt" "${small[@]}" --steps 2
 expect 2 "holds other files" -- "$train" --steps 1 --save "$course/docs"
 expect 2 "not finished" -- sh -c "'$train' --steps 100000 --save cut >cut.txt 2>&1 &
   until grep -q 'ln 11' cut.txt; do sleep 0.1; done; sleep 0.3; kill -TERM \$!; wait \$!;
@@ -87,9 +89,26 @@ expect 2 "left as it is" -- "$train" --save long
 holds "it is left as it is" cmp -s damaged long/training.safetensors
 expect 2 "has no training.safetensors" -- "$train" --resume nowhere
 
-# a disk that is full
-expect 2 "could not be saved after step 1:" "What was saved before is still there" "guessing gets" \
-  -- bash -c "trap '' XFSZ; ulimit -f 16; exec '$train' --steps 2 --save full"
+# more steps for a training that is finished
+expect 2 "--steps 2 is the number of all its steps, and 2 are made" -- "$train" --resume $folder-2 --steps 2
+expect 0 "goes on after step 2 of 5" "the learning rate is that of a training of 5 steps" "step 5 of 5" "Saved in $folder-2" \
+  -- "$train" --resume $folder-2 --steps 5
+rm -rf $folder-2
+
+# files that may not become large, as on a full disk: the same command may be run again
+limited() { bash -c "ulimit -f $1; exec \"\$@\"" "$@"; } # KILOBYTES COMMAND...
+expect 2 "could not be saved after step 1: " "File too large. Nothing of it is saved yet." "guessing gets" "!still there" \
+  -- limited 16 "$train" --steps 2 --save full
+expect 2 "could not be saved after step 1: " "Nothing of it is saved yet." "bits per character" \
+  -- limited 100 "$train" --text "rose red.txt" "${small[@]}" --steps 2 --save full
+holds "nothing half written is left" [ -z "$(find full -name '*.being-written-*')" ]
+expect 0 "Saved in full" -- "$train" --text "rose red.txt" "${small[@]}" --steps 2 --save full
+expect 2 "could not be saved after step 3: " "What was saved before, after step 2, is still there." \
+  -- limited 100 "$train" --resume full --steps 4
+expect 2 "map.svg cannot be written: File too large" \
+  -- bash -o pipefail -c "(ulimit -f 1; exec '$train' --steps 1 --save small_files --svg map.svg) 2>&1 | cat"
+holds "nor a half picture" [ ! -e map.svg ]
+expect 2 "could not be written to its end" -- limited 1 bash -c "'$generate' It --max-tokens 600 --seed 1 >long.txt"
 
 # ./learn generate, and PyTorch: from the files alone
 expect 0 "Röslein" -- "$generate" --model models/trained/rose-red "Röslein 野" --max-tokens 40 --temperature 0

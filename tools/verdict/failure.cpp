@@ -105,8 +105,13 @@ std::optional<Failure> decode(const std::string& text) {
   for (auto begin = text.find(opening); begin != std::string::npos; begin = text.find(opening, begin + 1)) {
     const auto end = text.find(closing, begin);
     if (end == std::string::npos) break;
-    if (!failure) failure.emplace();
-    merge(*failure, json::parse(text.substr(begin + 1, end - begin - 1)).get<Failure>());
+    try {
+      const auto part = json::parse(text.substr(begin + 1, end - begin - 1)).get<Failure>();
+      if (!failure) failure.emplace();
+      merge(*failure, part);
+    } catch (const std::exception&) {
+      // the learner's own text, with the characters that mark a part
+    }
   }
   return failure;
 }

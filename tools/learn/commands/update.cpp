@@ -56,15 +56,26 @@ std::map<std::string, Answer> written_answers(const Course& course) {
   return answers;
 }
 
+/// Whether a file has a text that is neither the stub nor the answer: an editor may save while git works.
+bool was_saved_meanwhile(const Lesson& lesson, const std::string& file, const Answer& answer) {
+  if (!fs::is_regular_file(lesson.root / file)) return false;
+  const std::string text = lesson::read_file(lesson.root / file);
+  const fs::path new_stub = lesson.stub_of(file);
+  return text != answer.stub && text != answer.text && !(fs::exists(new_stub) && text == lesson::read_file(new_stub));
+}
+
 /// Puts an answer back where git has put a stub.
 void restore_answer(const fs::path& root, const std::string& file, const Answer& answer) {
   std::error_code ignored;
+  const Lesson lesson{root, fs::path(file).parent_path().filename().string()};
+  if (was_saved_meanwhile(lesson, file, answer)) keep_copy(root, {file}, "update", lesson.number());
   if (answer.link.empty()) {
     replace_file(root / file, answer.text);
     fs::permissions(root / file, answer.permissions, ignored);
   } else if (!fs::is_symlink(root / file)) {
-    fs::remove(root / file);
-    fs::create_symlink(answer.link, root / file);
+    const fs::path beside = name_while_written(root / file);
+    fs::create_symlink(answer.link, beside);
+    fs::rename(beside, root / file);  // never without either
   }
   if (!answer.staged.empty()) git(root, {"update-index", "--cacheinfo", answer.staged + "," + file});
   if (answer.skipped) git(root, {"update-index", "--skip-worktree", "--", file});

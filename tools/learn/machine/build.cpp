@@ -5,6 +5,7 @@
 
 #include "lesson/lesson.hpp"
 #include "run/process.hpp"
+#include "system/files.hpp"
 
 namespace attn::learn {
 
@@ -12,13 +13,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Removes what is not a file from where files belong: a folder with a program's name, a pipe that would be the lock.
-void remove_non_files(const fs::path& folder, const std::string& target) {
+/// Takes what is not a file from where files belong: a folder with a program's name, a pipe that would be the lock.
+void clear_the_way_in(const fs::path& folder, const std::string& target) {
   for (const std::string& name :
        {std::string("CMakeCache.txt"), std::string("build.ninja"), std::string("learn.lock"), target}) {
-    std::error_code none;
-    const auto status = fs::status(folder / name, none);
-    if (fs::exists(status) && !fs::is_regular_file(status)) fs::remove_all(folder / name);
+    clear_the_way(folder / name);
   }
 }
 
@@ -45,7 +44,7 @@ BuildSteps::BuildSteps(fs::path root, std::string preset, std::string target)
     : root_(std::move(root)), preset_(std::move(preset)), target_(std::move(target)) {
   const fs::path folder = build_folder(root_, preset_);
   fs::create_directories(folder);
-  remove_non_files(folder, target_);
+  clear_the_way_in(folder, target_);
   step_ = fs::exists(folder / "build.ninja") && is_configured(folder) ? Step::build : Step::configure;
 }
 

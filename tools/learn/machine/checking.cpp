@@ -49,7 +49,7 @@ Judgement::Judgement(Lesson lesson, std::string preset)
       target_(lesson_.program()),
       folder_(build_folder(lesson_.root, preset_)),
       steps_(lesson_.root, preset_, target_) {
-  remove_leftovers(folder_, target_ + "-");
+  for (const char* extension : {".log", ".json", ".txt", ".speed"}) remove_leftovers(folder_, target_ + "-", extension);
   verdict_.lines = as_lines(unusable_files(lesson_));
   if (verdict_.lines.empty()) build();
 }
@@ -140,6 +140,13 @@ void Judgement::finish(const judge::Process& checks) {
   }
   verdict_.lines = judge::lines_about(report, lesson_);
   verdict_.report = report;
+  if (const auto gone = missing_files(lesson_); !gone.empty()) {
+    verdict_.kind = Verdict::Kind::not_judged;
+    append(verdict_.lines, {"", not_judged(joined(gone, ", ") + (gone.size() == 1 ? " was" : " were") +
+                                           " there when the check began, and not when it ended: does your code remove "
+                                           "or rename files?")});
+    return append(verdict_.lines, as_lines(unusable_files(lesson_)));
+  }
   if (checks.exit_code() != 0 || verdict_.passed() != verdict_.total()) return;
   if (verdict_.total() == lesson_.count_checks()) {
     verdict_.kind = Verdict::Kind::passed;

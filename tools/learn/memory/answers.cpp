@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -145,6 +146,17 @@ void copy_synced(const fs::path& from, const fs::path& to) {
   sync_to_disk(to);
 }
 
+/// Removes the copies that a killed tool did not finish, and for which therefore nothing was replaced: one that has our name,
+/// and those that are over an hour old.
+void remove_half_copies(const fs::path& root, const fs::path& our_name) {
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(backup_folder(root), none)) {
+    if (entry.path().stem() != our_name.stem() || !is_left_over(entry.path())) continue;
+    const auto age = fs::file_time_type::clock::now() - entry.last_write_time(none);
+    if (entry.path() == our_name || age > std::chrono::hours(1)) fs::remove_all(entry.path(), none);
+  }
+}
+
 /// Gives a finished copy its name, which is new: a folder with files in it is never replaced by rename.
 std::string name_copy(const fs::path& root, const fs::path& copy, const std::string& why, const std::string& of) {
   const fs::path folder = backup_folder(root);
@@ -258,9 +270,9 @@ std::string fingerprint(const Lesson& lesson) {
 
 std::string keep_copy(const fs::path& root, const std::vector<std::string>& files, const std::string& why,
                       const std::string& of) {
-  const fs::path copy = backup_folder(root) / (".new-" + std::to_string(getpid()));
-  fs::remove_all(copy);  // of a tool that was killed
-  remove_leftovers(backup_folder(root), ".new-");
+  const fs::path copy = name_while_written(backup_folder(root) / "copy");
+  remove_half_copies(root, copy);
+  if (fs::exists(fs::symlink_status(copy))) throw std::runtime_error(copy.string() + " is in the way: rename it");
   try {
     for (const auto& file : files) {
       if (leads_upwards(file)) refuse_outside(root, file);

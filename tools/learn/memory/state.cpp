@@ -188,13 +188,6 @@ class Lock {
   int file_;
 };
 
-/// A name that nothing has yet; under the lock, no other tool takes it.
-fs::path free_name(const fs::path& wanted) {
-  fs::path name = wanted;
-  for (int i = 2; fs::exists(fs::symlink_status(name)); ++i) name = wanted.string() + "-" + std::to_string(i);
-  return name;
-}
-
 /// The newest state. What is not a state is kept aside and reported. Call it under the lock.
 State read_or_keep_aside(const fs::path& folder, std::ostream& err) {
   const fs::path source = folder / "state.json";
