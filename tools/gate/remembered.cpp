@@ -14,7 +14,6 @@
 #include "lesson/text.hpp"
 #include "run/process.hpp"
 
-extern char** environ;
 
 namespace attn::gate {
 
