@@ -285,6 +285,9 @@ Lines lines_about(const Report& report, const lesson::Lesson& lesson, const Word
   }
 
   Lines lines = lines_about(*first, lesson, wording);
+  if (const std::string name = wording.names ? break_name(report, lesson) : ""; !name.empty()) {
+    lines.push_back(fact("effect", "./learn train --break " + name + " shows what it does to learning"));
+  }
   if (wording.names) append(lines, also_likely(report, *first, lesson));
   append(lines, also_failing(report, *first));
   const auto not_run = std::count_if(report.checks.begin(), report.checks.end(),
@@ -300,6 +303,20 @@ Lines lines_about(const Report& report, const lesson::Lesson& lesson, const Word
   }
   append(lines, {"", lesson.title() + ": " + counts()});
   return lines;
+}
+
+std::string break_name(const Report& report, const lesson::Lesson& lesson) {
+  if (report.named().empty()) return "";
+  const std::vector<lesson::Mistake> mistakes = lesson.mistakes();
+  for (const CheckResult& check : report.checks) {
+    const Failure* shown = check.shown();
+    if (shown == nullptr) continue;
+    for (const lesson::Mistake& mistake : mistakes) {
+      if (std::find(shown->likely.begin(), shown->likely.end(), mistake.id) == shown->likely.end()) continue;
+      if (std::string name = lesson.break_name(mistake); !name.empty()) return name;
+    }
+  }
+  return "";
 }
 
 std::string describe(const CheckResult& result, const lesson::Lesson& lesson, const Wording& wording) {
