@@ -138,7 +138,6 @@ class Compiler {
 };
 
 const std::string beginning =
-    "#include \"attn/language_model.hpp\"\n"
     "#include \"attn/linear.hpp\"\n"
     "#include \"attn/shape.hpp\"\n"
     "#include \"attn/softmax.hpp\"\n"
