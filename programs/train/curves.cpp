@@ -95,8 +95,8 @@ std::string curves_text(const TwoCurves& curves, bool ascii) {
     const bool has_wrong = column < wrong.size() && row_of(wrong[column]) == row;
     return has_right && has_wrong ? marks[2] : has_right ? marks[0] : has_wrong ? marks[1] : " ";
   };
-  return framed(rows, columns, most, steps, ascii, mark_at) + "        " + marks[0] + " right   " + marks[1] +
-         " with the mistake   " + marks[2] + " both\n";
+  return framed(rows, columns, most, steps, ascii, mark_at) + "        " + marks[0] + " " + curves.right_name + "   " +
+         marks[1] + " " + curves.wrong_name + "   " + marks[2] + " both\n";
 }
 
 std::string curves_svg(const TwoCurves& curves, const std::string& title, const std::string& wrong) {

@@ -17,6 +17,8 @@ struct TwoCurves {
   std::vector<double> right;
   std::vector<double> wrong;  ///< may end early, with a loss that is not finite
   double guessing = 0;        ///< the loss of guessing
+  std::string right_name = "right";
+  std::string wrong_name = "with the mistake";
 };
 
 /// Both curves as text, 12 rows high and at most 60 columns wide. Each column has the mean of its steps. What is above

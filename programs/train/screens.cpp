@@ -25,8 +25,11 @@ constexpr arma::uword shown_examples = 3;
 std::string percent_of(double share) { return with_decimals(100 * share, 1) + " %"; }
 
 void show_first_loss(double loss, arma::uword V) {
+  const double guessing = std::log(static_cast<double>(V));
   std::cout << "The loss before the first step is " << with_decimals(loss, 2) << "; of guessing, ln " << V << " = "
-            << with_decimals(std::log(static_cast<double>(V)), 2) << ".\n\n"
+            << with_decimals(guessing, 2)
+            << (loss > guessing + 0.005 ? ": random weights prefer some tokens, and that costs more than to guess" : "")
+            << ".\n\n"
             << std::flush;
 }
 
@@ -91,6 +94,18 @@ std::vector<arma::uword> prompt_of(const TextData& data) {
 
 void print_row(const std::string& name, double bits, const std::string& remark) {
   std::printf("  %-16s %6.3f%s%s\n", name.c_str(), bits, remark.empty() ? "" : "   ", remark.c_str());
+}
+
+/// What the tokens of a text are.
+std::string vocabulary_text(const Recipe& recipe) {
+  const auto number = [](auto value) { return std::to_string(value); };
+  const arma::uword longer = recipe.vocab_size - bytes_in_vocab;  // than a byte
+  const std::string each = recipe.tokens == "bpe" ? "" : "Each character is a token. ";
+  if (longer == 0) return each + "There are " + number(bytes_in_vocab) + " tokens, one for each byte.";
+  return each + "There are " + number(recipe.vocab_size) + " tokens: the " + number(bytes_in_vocab) + " bytes, and " +
+         number(longer) +
+         (recipe.tokens == "bpe" ? " of several bytes, which it found in the text."
+                                 : " for characters of several bytes, and for the beginnings of such characters.");
 }
 
 constexpr int curve_columns = 70;  // with its labels
@@ -163,11 +178,14 @@ void show_task_end(Training& training, const std::string& svg) {
 Progress::Progress(const TextStyle& style, arma::uword steps, arma::uword tokens_per_step, arma::uword before)
     : style_(style), steps_(steps), tokens_per_step_(tokens_per_step), before_(before) {}
 
-void Progress::show(const std::vector<double>& losses) {
+void Progress::show(const std::vector<double>& losses) { show(losses, "loss " + with_decimals(losses.back(), 3)); }
+
+void Progress::show(const std::vector<double>& losses, const std::string& what) {
   const arma::uword done = losses.size();
+  what_ = what;
   if (style_.plain) {
     if (done * 10 / steps_ == (done - 1) * 10 / steps_) return;  // not at a tenth
-    std::cout << "step " << done << " of " << steps_ << ": loss " << with_decimals(losses.back(), 3) << std::endl;
+    std::cout << "step " << done << " of " << steps_ << ": " << what << std::endl;
     return;
   }
   const auto now = Clock::now();
@@ -176,12 +194,11 @@ void Progress::show(const std::vector<double>& losses) {
   rewrite(losses);
 }
 
-std::string Progress::line_of(arma::uword done, double loss, std::size_t columns) const {
+std::string Progress::line_of(arma::uword done, const std::string& what, std::size_t columns) const {
   const double share = static_cast<double>(done) / static_cast<double>(steps_);
   const auto made = static_cast<double>(done - before_);
   const double time = std::max(seconds(), 1e-9);
-  std::string text = " step " + std::to_string(done) + " of " + std::to_string(steps_) + ", loss " +
-                     with_decimals(loss, 3) + ", " +
+  std::string text = " step " + std::to_string(done) + " of " + std::to_string(steps_) + ", " + what + ", " +
                      with_decimals(made * static_cast<double>(tokens_per_step_) / time, 0) + " tokens/s, " +
                      with_decimals(std::ceil(time / made * static_cast<double>(steps_ - done)), 0) + " s left";
   constexpr std::size_t bar_width = 22;
@@ -201,7 +218,7 @@ void Progress::rewrite(const std::vector<double>& losses) {
   if (curve) text += replaced(loss_curve(losses, style_.ascii), "\n", "\x1b[K\n");
   has_curve_ = curve;
   has_line_ = true;
-  const std::string line = line_of(losses.size(), losses.back(), static_cast<std::size_t>(std::max(columns, 40)));
+  const std::string line = line_of(losses.size(), what_, static_cast<std::size_t>(std::max(columns, 40)));
   std::cout << text << line << "\x1b[K\x1b[?2026l" << std::flush;
 }
 
@@ -217,7 +234,7 @@ void Progress::finish(const std::vector<double>& losses, const std::string& how)
   const arma::uword made = losses.size() - before_;
   if (has_curve_) {
     clear();  // what comes next shows the curve again
-    std::cout << line_of(losses.size(), losses.back(), static_cast<std::size_t>(std::max(style_.columns, 40)));
+    std::cout << line_of(losses.size(), what_, static_cast<std::size_t>(std::max(style_.columns, 40)));
   }
   if (!style_.plain) std::cout << "\n";
   std::cout << made << (made == 1 ? " step in " : " steps in ") << with_decimals(time, 1) << " s, "
@@ -238,10 +255,9 @@ void introduce_text(Training& training, const TextData& data) {
             << "\n"
             << "Its text: " << std::filesystem::path(recipe.text).filename().string() << "\n"
             << style(number(data.characters) + " characters, " + number(data.different) +
-                     " different ones. It learns from the first nine tenths, " + number(data.training_ids.size()) +
-                     " tokens; the last tenth is held out. There are " + number(recipe.vocab_size) +
-                     " tokens: 256 bytes and " + number(recipe.vocab_size - 256) +
-                     (recipe.tokens == "bpe" ? " merges." : " merges, which make characters of them."))
+                     " different ones in all of it. It learns from the first nine tenths, " +
+                     number(data.training_ids.size()) + " tokens; the last tenth is held out. " +
+                     vocabulary_text(recipe))
             << "\n";
   if (!training.losses.empty()) return;
   const arma::uword count =
@@ -289,7 +305,8 @@ void show_text_end(Training& training, const TextData& data) {
   print_row("a trigram model", simple.trigram, "each character from the two before it, Kneser-Ney");
   print_row("frequencies", simple.unigram, "of single characters");
   const auto known = static_cast<arma::uword>(std::lround(std::exp2(simple.uniform)));
-  print_row("guessing", simple.uniform, "among " + std::to_string(known) + " characters, an unknown one among them");
+  print_row("guessing", simple.uniform,
+            "among the " + std::to_string(known - 1) + " characters of the first nine tenths, and one for any other");
   std::fflush(stdout);
 }
 

@@ -28,6 +28,8 @@ class Progress {
   Progress(const TextStyle& style, arma::uword steps, arma::uword tokens_per_step, arma::uword before = 0);
 
   /// @param losses of all steps that are made
+  /// @param what   "loss 0.502", which is the newest one's text
+  void show(const std::vector<double>& losses, const std::string& what);
   void show(const std::vector<double>& losses);
 
   /// Takes what is in the terminal away, so that something else can be printed. The next show() draws anew.
@@ -41,13 +43,14 @@ class Progress {
   using Clock = std::chrono::steady_clock;
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-  std::string line_of(arma::uword done, double loss, std::size_t columns) const;
+  std::string line_of(arma::uword done, const std::string& what, std::size_t columns) const;
   void rewrite(const std::vector<double>& losses);
 
   TextStyle style_;
   arma::uword steps_;
   arma::uword tokens_per_step_;
   arma::uword before_;
+  std::string what_;  // the text of the newest loss
   Clock::time_point start_ = Clock::now();
   Clock::time_point shown_;
   bool has_curve_ = false;  // on the screen now

@@ -91,22 +91,15 @@ Break break_named(const std::string& name, const std::filesystem::path& root) {
     if (!broken.id.empty()) broken.what = mistake_of(broken, root).says;
     return broken;
   }
+  if (name == "mine") return {name, "", ""};
   const std::size_t dot = std::min(name.find('.'), name.size());
   Break broken{name, name.substr(0, dot), name.substr(std::min(dot + 1, name.size()))};
   if (dot == name.size() || std::find(lessons.begin(), lessons.end(), broken.lesson) == lessons.end()) {
     throw std::invalid_argument("--break is " + name + ", expected " + names() +
-                                ", or a mistake of lessons 24 to 27, such as 27.ascent");
+                                ", mine, or a mistake of lessons 24 to 27, such as 27.ascent");
   }
   broken.what = mistake_of(broken, root).says;
   return broken;
-}
-
-Recipe recipe_of(const Break& broken, TrainOptions options, bool task_was_given) {
-  if (!task_was_given) options.task = broken.task;
-  Recipe recipe = recipe_of(options);
-  recipe.heads = broken.heads;
-  recipe.kv_heads = broken.heads;
-  return recipe;
 }
 
 std::string list_of_breaks() {
@@ -116,6 +109,7 @@ std::string list_of_breaks() {
     text += "  " + broken.name + std::string(20 - broken.name.size(), ' ') + what + "\n";
   }
   return text +
+         "  mine                what you wrote in lessons 24 to 27, as it is\n"
          "\nor a lesson from 24 to 27 and the id of any mistake in its tests/NN_name/mistakes.json, such as "
          "27.ascent.\n";
 }

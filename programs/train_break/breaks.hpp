@@ -1,12 +1,22 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "train_break/trainings.hpp"
-
+/// What ./learn train --break can break. The tool lists it, and refuses other names before it builds the program.
 namespace attn::training {
+
+/// Mistakes of the forward pass, trained as PyTorch would train them: the backward pass fits the wrong forward
+/// pass. In the catalogues of the lessons only the one or the other is wrong.
+enum class Variant {
+  right,
+  unscaled,           ///< scores that are not divided by the root of D
+  shared_projection,  ///< keys projected by the queries' weights
+  dropout,            ///< right: dropout of the attention weights, with p = 0.5
+  unscaled_dropout,   ///< the same without the factor 1 / (1 - p)
+};
 
 /// A mistake that ./learn train --break makes.
 struct Break {
@@ -18,21 +28,19 @@ struct Break {
   Variant right = Variant::right;
   Variant wrong = Variant::right;
   std::string task = "induction";  ///< that shows it
-  arma::uword heads = 2;           ///< of both models
+  std::uint64_t heads = 2;         ///< of both models
+
+  bool is_mine() const { return name == "mine"; }  ///< what the learner wrote, as it is
 };
 
 /// The mistakes with names of their own.
 const std::vector<Break>& breaks();
 
-/// One of these, or any of the mistakes in the catalogues of lessons 24 to 27, by number and id, such as "27.ascent".
+/// One of these, "mine", or any of the mistakes in the catalogues of lessons 24 to 27, by number and id, such as "27.ascent".
 ///
 /// @param root the course's folder
 /// @throws std::invalid_argument naming what was asked for and what there is
 Break break_named(const std::string& name, const std::filesystem::path& root);
-
-/// What both models are and learn.
-/// @param task_was_given else it is the one that shows the mistake
-Recipe recipe_of(const Break& broken, TrainOptions options, bool task_was_given);
 
 /// A line for each of breaks(), and one for the others.
 std::string list_of_breaks();

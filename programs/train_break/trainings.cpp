@@ -1,6 +1,8 @@
 #include "train_break/trainings.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,9 +14,11 @@
 #include <cstring>
 #include <random>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "attn/initialization.hpp"
+#include "lesson/text.hpp"
 #include "train/tasks.hpp"
 
 namespace attn::training {
@@ -60,6 +64,15 @@ void pull_back(const LanguageModel& model, LanguageModelGradients& gradients) {
   }
 }
 
+/// What others write there now does not move where they write.
+std::string contents_of(int file) {
+  struct stat status {};
+  if (fstat(file, &status) != 0) throw std::runtime_error("a file in memory is lost");
+  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+  if (pread(file, bytes.data(), bytes.size(), 0) != status.st_size) throw std::runtime_error("losses are lost");
+  return bytes;
+}
+
 }  // namespace
 
 void choose_variant(Variant variant, std::uint64_t seed) {
@@ -102,29 +115,62 @@ TrainingReport train_variant(const Recipe& recipe, Variant variant,
   return report;
 }
 
-TrainingProcess::TrainingProcess(const Recipe& recipe, Variant variant, const std::string& mistake)
-    : steps_(recipe.steps), file_(memfd_create("losses", MFD_CLOEXEC)), process_(file_ < 0 ? -1 : fork()) {
+Recipe recipe_of(const Break& broken, TrainOptions options, bool task_was_given) {
+  if (!task_was_given) options.task = broken.task;
+  Recipe recipe = recipe_of(options);
+  recipe.heads = broken.heads;
+  recipe.kv_heads = broken.heads;
+  return recipe;
+}
+
+void write_training(const Recipe& recipe, Variant variant, int file) {
+  const auto report = [file](const auto& x) { return write(file, &x, sizeof x) == sizeof x; };
+  const auto outcome =
+      train_variant(recipe, variant, [&](const auto& losses) { return report(losses.back()); }).outcome;
+  if (outcome) report(*outcome);
+}
+
+TrainingProcess::TrainingProcess(const Recipe& recipe)
+    : steps_(recipe.steps),
+      file_(memfd_create("losses", MFD_CLOEXEC)),
+      prints_(memfd_create("prints", MFD_CLOEXEC)),
+      process_(file_ < 0 || prints_ < 0 ? -1 : fork()) {
   if (process_ < 0) throw std::runtime_error(std::string("no second process: ") + std::strerror(errno));
+  if (process_ == 0) std::signal(SIGINT, SIG_IGN);  // whoever reads ends it
+}
+
+TrainingProcess::TrainingProcess(const Recipe& recipe, Variant variant, const std::string& mistake)
+    : TrainingProcess(recipe) {
   if (process_ > 0) return;
-  std::signal(SIGINT, SIG_IGN);  // whoever reads ends it
   if (!mistake.empty()) setenv("ATTN_MISTAKE", mistake.c_str(), 1);
-  const auto report = [this](const auto& x) { return write(file_, &x, sizeof x) == sizeof x; };
   try {
-    const auto outcome =
-        train_variant(recipe, variant, [&](const auto& losses) { return report(losses.back()); }).outcome;
-    if (outcome) report(*outcome);
+    write_training(recipe, variant, file_);
   } catch (const std::exception&) {  // a mistake may lead to shapes that do not fit
   }
   _exit(0);
 }
 
+TrainingProcess::TrainingProcess(const Recipe& recipe, const std::string& program) : TrainingProcess(recipe) {
+  if (process_ > 0) return;
+  const std::string task = "--task=" + recipe.task, steps = "--steps=" + std::to_string(recipe.steps),
+                    seed = "--seed=" + std::to_string(recipe.seed), losses = "--losses=" + std::to_string(file_);
+  fcntl(file_, F_SETFD, 0);
+  dup2(prints_, STDOUT_FILENO);
+  dup2(prints_, STDERR_FILENO);
+  execl(program.c_str(), program.c_str(), task.c_str(), steps.c_str(), seed.c_str(), losses.c_str(), nullptr);
+  const std::string why = program + " cannot be run: " + std::strerror(errno) + "\n";
+  if (write(STDERR_FILENO, why.data(), why.size()) < 0) _exit(2);
+  _exit(1);
+}
+
 TrainingProcess::~TrainingProcess() {
   wait([] { return false; });
   close(file_);
+  close(prints_);
 }
 
 void TrainingProcess::wait(const std::function<bool()>& keep_waiting) {
-  while (process_ > 0 && waitpid(process_, nullptr, WNOHANG) == 0) {
+  while (process_ > 0 && waitpid(process_, &status_, WNOHANG) == 0) {
     if (keep_waiting()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     } else {
@@ -134,10 +180,17 @@ void TrainingProcess::wait(const std::function<bool()>& keep_waiting) {
   process_ = -1;
 }
 
+std::string TrainingProcess::failure() const {
+  if (WIFSIGNALED(status_)) return std::string("crashed (") + strsignal(WTERMSIG(status_)) + ")";
+  if (status_ == 0) return "";
+  const std::vector<std::string> rows = lines_of(contents_of(prints_));
+  return rows.empty() ? "ended by itself" : rows.back();
+}
+
 TrainingReport TrainingProcess::report() const {
-  std::vector<double> values(static_cast<std::size_t>(lseek(file_, 0, SEEK_END)) / sizeof(double));
-  const auto bytes = values.size() * sizeof(double);
-  if (pread(file_, values.data(), bytes, 0) != static_cast<ssize_t>(bytes)) throw std::runtime_error("losses are lost");
+  const std::string bytes = contents_of(file_);
+  std::vector<double> values(bytes.size() / sizeof(double));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(double));
   if (values.size() <= steps_) return {values, {}};
   return {{values.begin(), values.end() - 2}, Outcome{values[steps_], values[steps_ + 1]}};
 }

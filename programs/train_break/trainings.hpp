@@ -10,18 +10,13 @@
 #include "attn/attention_backward.hpp"
 #include "attn/language_model_backward.hpp"
 #include "train/training.hpp"
+#include "train_break/breaks.hpp"
 
 namespace attn::training {
 
-/// Mistakes of the forward pass, trained as PyTorch would train them: the backward pass fits the wrong forward
-/// pass. In the catalogues of the lessons only the one or the other is wrong.
-enum class Variant {
-  right,
-  unscaled,           ///< scores that are not divided by the root of D
-  shared_projection,  ///< keys projected by the queries' weights
-  dropout,            ///< right: dropout of the attention weights, with p = 0.5
-  unscaled_dropout,   ///< the same without the factor 1 / (1 - p)
-};
+/// What both models are and learn.
+/// @param task_was_given else it is the one that shows the mistake
+Recipe recipe_of(const Break& broken, TrainOptions options, bool task_was_given);
 
 /// What is trained from now on in this process.
 /// @param seed of dropout's masks
@@ -49,6 +44,10 @@ struct TrainingReport {
 TrainingReport train_variant(const Recipe& recipe, Variant variant,
                              const std::function<bool(const std::vector<double>& losses)>& go_on);
 
+/// The same into a file, as it comes: each loss, then the outcome.
+/// @param file a descriptor, for TrainingProcess::report()
+void write_training(const Recipe& recipe, Variant variant, int file);
+
 /// A training in a process of its own: two at once take no more time than one where there are two cores, and neither can
 /// disturb the other's mistakes.
 class TrainingProcess {
@@ -56,6 +55,9 @@ class TrainingProcess {
   /// Begins.
   /// @param mistake an id of a catalogue; empty: none
   TrainingProcess(const Recipe& recipe, Variant variant, const std::string& mistake);
+
+  /// Begins another program, which calls write_training() with the same recipe and the descriptor after --losses.
+  TrainingProcess(const Recipe& recipe, const std::string& program);
   ~TrainingProcess();
   TrainingProcess(const TrainingProcess&) = delete;
   TrainingProcess& operator=(const TrainingProcess&) = delete;
@@ -66,10 +68,17 @@ class TrainingProcess {
   /// What it has done so far.
   TrainingReport report() const;
 
+  /// How another program ended, where it did not end well: "crashed (Segmentation fault)", "threw an error: ...".
+  std::string failure() const;
+
  private:
+  explicit TrainingProcess(const Recipe& recipe);
+
   arma::uword steps_;
-  int file_;  // in memory: its losses, then its outcome
+  int file_;    // in memory: its losses, then its outcome
+  int prints_;  // in memory: what another program prints
   pid_t process_;
+  int status_ = 0;
 };
 
 }  // namespace attn::training

@@ -1,5 +1,7 @@
 #include "gate/remembered.hpp"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -13,7 +15,6 @@
 #include "lesson/lesson.hpp"
 #include "lesson/text.hpp"
 #include "run/process.hpp"
-
 
 namespace attn::gate {
 

@@ -21,6 +21,7 @@
 #include "learn/screens/terminal.hpp"
 #include "run/process.hpp"
 #include "train/options.hpp"
+#include "train_break/breaks.hpp"
 
 namespace {
 
@@ -127,17 +128,35 @@ class CommandLine {
     demo->add_option("--svg", svg_, "with --trained: a picture of the layer's heads, into this new file")
         ->needs(trained);
 
-    add_generate_options(
-        *add("generate", "let a language model write a text: its attention is what you wrote",
-             [this](Course& c) { return run_model(c, "generate", words_after("generate"), generate_.reference); }),
-        generate_);
+    add_generate_options(*add("generate", "let a language model write a text: its attention is what you wrote",
+                              [this](Course& c) {
+                                const auto words = words_after("generate");
+                                return generate_.reference ? run_reference(c, "generate_solution", words)
+                                                           : run_model(c, "generate", words);
+                              }),
+                         generate_);
     add_train_options(*add("train", "let a small transformer learn a task or a text, with the gradients that you wrote",
-                           [this](Course& c) {
-                             const bool broken = train_.broken.has_value();  // with the reference's code; so is fast
-                             const std::string program = broken ? "train_break" : train_.fast ? "train_fast" : "train";
-                             return run_model(c, program, words_after("train"), program != "train" || train_.reference);
-                           }),
+                           [this](Course& c) { return train(c); }),
                       train_);
+  }
+
+  int train(Course& course) const {
+    const auto words = words_after("train");
+    if (train_.fast) {
+      return run_reference(course, "train_fast_solution", words,
+                           "The fast kernels make the steps; all else is the reference's.");
+    }
+    if (!train_.broken) {
+      return train_.reference ? run_reference(course, "train_solution", words) : run_model(course, "train", words);
+    }
+    if (train_.broken->empty()) {
+      course.print(attn::training::list_of_breaks());
+      return exit_passed;
+    }
+    const auto broken = attn::training::break_named(*train_.broken, course.root);
+    if (broken.is_mine()) return run_own_backward_pass(course, words);
+    return run_reference(course, "train_break_solution", words,
+                         "Both trainings run the reference's code, one of them with the mistake in it.");
   }
 
   /// What was typed after a command, for the program that reads it again; without what the tool reads wherever it is.
@@ -161,7 +180,7 @@ class CommandLine {
     }
     if (!svg_.empty()) words.push_back("--svg=" + svg_);
     words.insert(words.end(), for_demo_.begin(), for_demo_.end());
-    return run_model(course, "generate", words, reference_);
+    return reference_ ? run_reference(course, "generate_solution", words) : run_model(course, "generate", words);
   }
 
   void add_practice() {

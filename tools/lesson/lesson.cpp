@@ -272,6 +272,14 @@ std::vector<Edit> Lesson::edits() const {
   return edits;
 }
 
+std::string Lesson::break_name(const Mistake& mistake) const {
+  if (number() < "24" || number() > "27" || mistake.file == "fused_qkv_backward.cpp") return "";
+  const std::string broken = number() + "." + mistake.id;
+  const fs::path file = root / "programs/train_break/no_effect.txt";
+  const std::vector<std::string> without = fs::exists(file) ? lines_of(read_file(file)) : std::vector<std::string>{};
+  return std::find(without.begin(), without.end(), broken) == without.end() ? broken : "";
+}
+
 std::vector<std::string> Lesson::goals() const {
   std::vector<std::string> goals;
   for (const auto& row : lines_of(section_of(read_file(chapter_file()), "What you will be able to do"))) {

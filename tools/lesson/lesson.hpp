@@ -147,6 +147,10 @@ struct Lesson {
   /// Of all mistakes and answers.
   std::vector<Edit> edits() const;
 
+  /// What `./learn train --break` calls a mistake of this lesson: "24.row_sum_forgotten". Empty where it does not show what
+  /// the mistake does: in other lessons, in a file that its model does not use, or in programs/train_break/no_effect.txt.
+  std::string break_name(const Mistake& mistake) const;
+
   /// The bullets of the chapter's "What you will be able to do", each as one line.
   /// @throws std::runtime_error naming the file when it cannot be read.
   std::vector<std::string> goals() const;

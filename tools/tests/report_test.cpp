@@ -351,6 +351,35 @@ TEST_F(ReportTest, LeavesOutNamesAndHintsInAnInterview) {
   EXPECT_THAT(bare, HasSubstr("value   worst at row 0, col 0: got 1, want 2, off by 1   (1 of 4 differs)"));
 }
 
+TEST_F(ReportTest, ShowsWhatAMistakeDoesToLearningWhereATrainingCanMakeIt) {
+  lesson::Lesson backward = lesson;
+  backward.name = "24_sums";
+  put(backward.mistakes_file(),
+      R"({"mistakes": [)"
+      R"({"id": "unseen", "says": "nothing changes", "file": "sums.cpp", "find": "", "replace": ""},)"
+      R"({"id": "elsewhere", "says": "x", "file": "fused_qkv_backward.cpp", "find": "", "replace": ""},)"
+      R"({"id": "doubled", "says": "the sum was doubled", "file": "sums.cpp", "find": "", "replace": ""}]})");
+  put(backward.root / "programs/train_break/no_effect.txt", "24.unseen\n");
+  auto failure = got(unknown);
+  const auto shown = [&](const std::vector<std::string>& likely) {
+    failure.likely = likely;
+    Report one;
+    one.checks = {failed("AddOne", "WorksByHand", failure), failed("AddOne", "Adds", failure)};
+    return text_of(lines_about(one, backward));
+  };
+  const std::string line = "  effect  ./learn train --break 24.doubled shows what it does to learning\n";
+  const std::string text = shown({"doubled"});
+  EXPECT_THAT(text, HasSubstr("./learn hint \n" + line));
+  EXPECT_EQ(text.find(line), text.rfind(line));
+  EXPECT_THAT(shown({"unseen", "doubled"}), HasSubstr(line));
+  for (const std::string id : {"unseen", "elsewhere"}) EXPECT_THAT(shown({id}), Not(HasSubstr("--break"))) << id;
+  EXPECT_THAT(shown({}), Not(HasSubstr("--break")));
+  backward.work_folder = ".learn/interview";
+  EXPECT_THAT(shown({"doubled"}), Not(HasSubstr("--break")));
+  failure.likely = {"doubled"};
+  EXPECT_EQ(break_name(report({failed("AddOne", "WorksByHand", failure)}), lesson), "") << "lesson 42";
+}
+
 // -------------------------------------------------------------------------------------------------------- roles
 
 /// The first line that begins so, without its indent.

@@ -12,7 +12,7 @@ export LC_ALL=C.UTF-8
 expect 0 "row-sum " "lesson 24's row_sum_forgotten" "27.ascent" -- "$train" --break
 picture=$scratch/curves.svg
 expect 0 "the row sum is missing" "(lesson 24)" "solutions/24_attention_backward/softmax_backward.cpp:" \
-  "  - d_scores.slice(n).each_col()" "  + (nothing)" "For example: " "step 6 of 6: loss " "6 steps in " "│" "• right" \
+  "  - d_scores.slice(n).each_col()" "  + (nothing)" "For example: " "step 6 of 6: loss " " (right), " " (with the mistake" "6 steps in " "│" "• right" \
   "right:             loss " "with the mistake:  loss " "guessing:          loss 2.303" "What to look for" "wrote $picture" \
   -- "$train" --break row-sum --steps 6 --svg "$picture"
 expect 2 "exists already" "!For example" -- "$train" --break row-sum --steps 6 --svg "$picture"

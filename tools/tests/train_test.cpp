@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <armadillo>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <random>
 #include <set>
@@ -13,12 +14,14 @@
 #include <tuple>
 #include <vector>
 
+#include "lesson/lesson.hpp"
 #include "lesson/text.hpp"
 #include "scratch.hpp"
 #include "train/curves.hpp"
 #include "train/options.hpp"
 #include "train/screens.hpp"
 #include "train_break/breaks.hpp"
+#include "train_break/trainings.hpp"
 
 namespace attn::training {
 namespace {
@@ -328,6 +331,18 @@ TEST(Trainings, EachMistakeIsMade) {
     if (expected.empty()) expected = first_losses(broken, broken.right, "");
     EXPECT_NE(first_losses(broken, broken.wrong, broken.id), expected) << broken.name;
   }
+}
+
+TEST(Trainings, ThoseThatShowNothingAreListed) {
+  const std::filesystem::path file = std::filesystem::path(ATTN_ROOT) / "programs/train_break/no_effect.txt";
+  const std::vector<double> right = first_losses(break_named("27.ascent", ATTN_ROOT), Variant::right, "");
+  std::set<std::string> lessons;
+  for (const std::string& name : lines_of(lesson::read_file(file))) {
+    const Break listed = break_named(name, ATTN_ROOT);    // is there
+    if (!lessons.insert(listed.lesson).second) continue;  // one of each: all take minutes
+    EXPECT_EQ(first_losses(listed, Variant::right, listed.id), right) << name;
+  }
+  EXPECT_THAT(lessons, ElementsAre("24", "25", "26", "27"));
 }
 
 TEST(Trainings, HaveAnOutcomeAtTheirEnd) {

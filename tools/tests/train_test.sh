@@ -57,6 +57,29 @@ holds "its files are not linked" [ -z "$(own_parts)" ]
 text >"$scratch/own"
 holds "the numbers are the reference's" cmp -s "$scratch/reference" "$scratch/own"
 
+# --break: the tool lists the mistakes and refuses other names; nothing is built
+expect 0 "row-sum " "27.ascent" "mine " "!reference's" "!uilding" -- learn train --break
+expect 2 "--break is 27.no_such, " "!uilding" -- learn train --break 27.no_such
+
+# --break mine: what is written trains beside the reference, whatever its checks say
+"$course/tools/tests/restore_copy.sh" "$course" "$copy"
+mine() { learn train --break mine --steps 4; }
+expect 2 "nothing is written there yet: ./learn 24" -- mine
+cp solutions/27_training/*.cpp "$lesson/"
+expect 0 "One training runs your files of 27 training" "step 4 of 4: loss " " (the reference), " " (yours" "× yours" \
+  "Yours learns as the reference does: all losses are the same." -- mine
+sed -i 's#std::pow(beta1, t)#std::pow(beta1, t + 1)#' "$lesson/adamw.cpp"
+expect 0 "Yours is not right: its loss differs from the reference's from step 2 on." "./learn check 24" -- mine
+changed 'if (state.t == 1) throw std::runtime_error("no second step");'
+expect 0 "after 1 step it threw an error: no second step" "Yours did not come to its end." -- mine
+changed 'if (state.t == 1) std::abort();'
+expect 0 "after 1 step it crashed (Aborted)" -- mine
+changed 'if (state.t == 1) result.loss = arma::datum::nan;'
+expect 0 "its loss is no number from step 2 on" "Yours is not right" -- mine
+echo 'int broken = "text";' >>"$lesson/training.cpp"
+expect 2 "error" "Your files of 27 training do not build" "!For example" -- mine
+"$course/tools/tests/restore_copy.sh" "$course" "$copy"
+
 # a text, and then on with it: by lessons 10 and 23, too
 for i in $(seq 99); do echo "line $i of a text that is learned"; done >"$scratch/poem.txt"
 tiny="--width 8 --layers 1 --heads 2 --context 8 --batch 2 --steps 4"
@@ -66,7 +89,7 @@ expect 0 "23 real_weights" "A model like Llama" "step 4 of 4" "a trigram model" 
 expect 0 "line" "new token" -- learn generate "line" --model models/trained/poem --max-tokens 5 --reference
 expect 2 "the training is finished" -- learn train --resume
 # shellcheck disable=SC2086
-expect 0 "All of it is the reference's." "step 4 of 4" "Saved in models/trained/fast" \
+expect 0 "The fast kernels make the steps" "!All of it" "step 4 of 4" "Saved in models/trained/fast" \
   -- learn train --fast --text "$scratch/poem.txt" $tiny --save models/trained/fast
 rm -r models/trained
 

@@ -30,7 +30,7 @@ stop_at_a_step() { # COMMAND...   Ctrl-C when a step is reported first; how it e
 }
 
 # what is on the screen, and what is in the folder
-expect 0 "A model like Llama" "Its text: rose red.txt" " different ones" "The loss before the first step is 5." "= 5.5" \
+expect 0 "A model like Llama" "Its text: rose red.txt" " different ones" "Each character is a token. There are " "for any other" "The loss before the first step is 5." "= 5.5" \
   "after step 20 it writes:" "step 100 of 100: loss " "100 steps in " "loss:" "what it writes:" "bits per character" \
   "the held-out tenth" "a trigram model" "Saved in models/trained/rose-red" \
   "./learn generate --model models/trained/rose-red" -- "$train" --text "rose red.txt" "${small[@]}" --steps 100

@@ -44,7 +44,7 @@ TEST(HeaderLines, BeginWithATitleThatStandsOut) {
 
 TEST(DoingLine, ShowsTheStepsOfABuild) {
   EXPECT_EQ(doing_line("building, step 3 of 14", false, false), "building, step 3 of 14 ...");
-  EXPECT_EQ(doing_line("building", false, true), "building ...   (the first time takes a minute or two)");
+  EXPECT_EQ(doing_line("building", false, true), "building ...   (a minute or two, once)");
   EXPECT_EQ(doing_line("building, step 3 of 14", true, true), "building ...") << "in plain style";
 }
 

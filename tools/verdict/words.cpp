@@ -329,7 +329,12 @@ Lines lines_about(const Report& report, const lesson::Lesson& lesson) {
   }
 
   Lines lines = lines_about(*first, lesson);
-  if (!lesson.in_interview()) append(lines, also_likely(report, *first, lesson));
+  if (!lesson.in_interview()) {
+    if (const std::string name = break_name(report, lesson); !name.empty()) {
+      lines.push_back(fact("effect", "./learn train --break " + name + " shows what it does to learning"));
+    }
+    append(lines, also_likely(report, *first, lesson));
+  }
   append(lines, also_failing(report, *first));
   const auto not_run = std::count_if(report.checks.begin(), report.checks.end(),
                                      [](const auto& result) { return result.state == State::not_run; });
@@ -344,6 +349,20 @@ Lines lines_about(const Report& report, const lesson::Lesson& lesson) {
   }
   append(lines, {"", lesson.title() + ": " + counts()});
   return lines;
+}
+
+std::string break_name(const Report& report, const lesson::Lesson& lesson) {
+  if (report.named().empty()) return "";
+  const std::vector<lesson::Mistake> mistakes = lesson.mistakes();
+  for (const CheckResult& check : report.checks) {
+    const Failure* shown = check.shown();
+    if (shown == nullptr) continue;
+    for (const lesson::Mistake& mistake : mistakes) {
+      if (std::find(shown->likely.begin(), shown->likely.end(), mistake.id) == shown->likely.end()) continue;
+      if (std::string name = lesson.break_name(mistake); !name.empty()) return name;
+    }
+  }
+  return "";
 }
 
 std::string describe(const CheckResult& result, const lesson::Lesson& lesson) {

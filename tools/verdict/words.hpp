@@ -16,6 +16,9 @@ Lines lines_about(const CheckResult& result, const lesson::Lesson& lesson);
 /// All checks: the first that fails as a whole, the others in a line each.
 Lines lines_about(const Report& report, const lesson::Lesson& lesson);
 
+/// What `./learn train --break` calls the mistake that a report names first, of those that it can show; empty if none.
+std::string break_name(const Report& report, const lesson::Lesson& lesson);
+
 /// One check as text.
 std::string describe(const CheckResult& result, const lesson::Lesson& lesson);
 

@@ -287,8 +287,10 @@ const std::vector<Advice> advice_table = {
      "", true},
     {"no call (?:attn::)?(\\w+)\\(.*\\)",
      "No $1 takes these arguments: compare their number and types with its declaration.", "", true},
+    {"no call on (?:const )?attn::Any(Norm|FeedForward).*",
+     "An Any$1 is a variant, which holds one of several layers. apply_layer(norm, X) calls the layer that norm holds."},
     {"no call on (?:const )?attn::(\\w+).*",
-     "A $1 does not take these arguments: compare their number and types with its declaration.", "", true},
+     "This $1 does not take these arguments: compare their number and types with its declaration.", "", true},
     {"too (?:many|few) arguments to function.*", "The number of arguments differs from the function's declaration.", "",
      true},
 };

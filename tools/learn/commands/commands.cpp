@@ -59,6 +59,7 @@ json as_json(const Lesson& lesson, const Verdict& verdict) {
           {"passed", verdict.passed()},
           {"total", verdict.total()},
           {"mistakes", verdict.report.named()},
+          {"break", judge::break_name(verdict.report, lesson)},
           {"warnings", text_in_json(verdict.warnings)},
           {"text", text_in_json(verdict.lines)},
           {"checks", checks}};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iostream>
 #include <optional>
 #include <stdexcept>
 
@@ -34,6 +35,17 @@ std::optional<bool> passes(Course& course, const Lesson& lesson) {
   return verdict.kind == Verdict::Kind::passed;
 }
 
+/// Says how long it takes if the program is built for the first time, and which step it is at.
+Built build_program(const Course& course, const std::string& program) {
+  static bool said = false;  // what is asked for may take several builds
+  if (!said && !fs::exists(build_folder(course.root) / program)) {
+    said = true;
+    course.print("Building the program (up to three minutes, once) ...");
+  }
+  return build(course.root, usual_preset, program,
+               [&](const std::string& doing) { std::cerr << course.style("  " + doing) << std::endl; });
+}
+
 /// Builds the program with these parts: programs/CMakeLists.txt reads whose files it is linked with.
 Built build_with(const Course& course, const std::string& program, const std::vector<ModelPart>& parts) {
   std::string numbers;
@@ -45,7 +57,7 @@ Built build_with(const Course& course, const std::string& program, const std::ve
     fs::create_directories(file.parent_path());
     replace_file(file, numbers);
   }
-  return build(course.root, usual_preset, program);
+  return build_program(course, program);
 }
 
 /// Builds the program. Lessons that pass one by one may still not link together: two may define a function of the same
@@ -53,14 +65,17 @@ Built build_with(const Course& course, const std::string& program, const std::ve
 Built build_model(const Course& course, const std::string& program, std::vector<ModelPart>& parts) {
   Built built = build_with(course, program, parts);
   const auto is_own = [](const ModelPart& part) { return part.own; };
-  if (built.ok || std::none_of(parts.begin(), parts.end(), is_own)) return built;
+  if (built.ok || built.stopped || std::none_of(parts.begin(), parts.end(), is_own)) return built;
   const std::vector<ModelPart> wanted = parts;
   for (auto& part : parts) part.own = false;
   built = build_with(course, program, parts);
-  for (std::size_t i = 0; i < parts.size() && built.ok; ++i) {
+  if (!built.ok) return built;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
     if (!wanted[i].own) continue;
     parts[i].own = true;
-    if (build_with(course, program, parts).ok) continue;
+    built = build_with(course, program, parts);
+    if (built.stopped) return built;
+    if (built.ok) continue;
     parts[i].own = false;
     parts[i].why_not = "passes, but defines a name that another of your lessons defines, too";
   }
@@ -85,6 +100,19 @@ std::optional<std::vector<ModelPart>> model_parts(Course& course, const std::str
   return parts;
 }
 
+int exit_code_of(const Course& course, const Built& failed) {
+  if (failed.stopped) return exit_interrupted;
+  course.print(output_lines(failed.output));
+  return exit_not_judged;
+}
+
+[[noreturn]] void become_program(const Course& course, const std::string& name, const std::vector<std::string>& words) {
+  std::vector<std::string> command = {(build_folder(course.root) / name).string()};
+  if (course.style.plain) command.insert(command.begin(), {"env", "TERM=dumb"});  // no colours, no line written again
+  command.insert(command.end(), words.begin(), words.end());
+  become(command);
+}
+
 }  // namespace
 
 std::string parts_text(const std::vector<ModelPart>& parts) {
@@ -105,27 +133,47 @@ std::string parts_text(const std::vector<ModelPart>& parts) {
   return begin + joined(other, ", ") + "; ./learn " + next + " is next." + notes;
 }
 
-int run_model(Course& course, const std::string& program, const std::vector<std::string>& words, bool reference) {
-  const std::string name = reference ? program + "_solution" : program;
-  if (!fs::exists(build_folder(course.root) / name)) {
-    course.print("building the program (the first time takes one to three minutes) ...");
-  }
+int run_model(Course& course, const std::string& program, const std::vector<std::string>& words) {
+  auto parts = model_parts(course, program);
+  if (!parts) return exit_interrupted;
+  const Built built = build_model(course, program, *parts);
+  if (!built.ok) return exit_code_of(course, built);
+  course.print(parts_text(*parts) + "\n");
+  become_program(course, program, words);
+}
+
+int run_reference(const Course& course, const std::string& program, const std::vector<std::string>& words,
+                  const std::string& says) {
+  const Built built = build_program(course, program);
+  if (!built.ok) return exit_code_of(course, built);
+  course.print(says + "\n");
+  become_program(course, program, words);
+}
+
+int run_own_backward_pass(const Course& course, const std::vector<std::string>& words) {
+  const std::string program = "train_mine";
   std::vector<ModelPart> parts;
-  if (!reference) {
-    const auto judged = model_parts(course, program);
-    if (!judged) return exit_interrupted;
-    parts = *judged;
+  std::vector<std::string> own;
+  for (const char* number : {"24", "25", "26", "27"}) {
+    const Lesson lesson = lesson::find_lesson(course.root, number);
+    parts.push_back({lesson, edited(lesson), ""});
+    if (parts.back().own) own.push_back(lesson.title());
   }
-  const Built built = reference ? build(course.root, usual_preset, name) : build_model(course, program, parts);
+  if (own.empty()) {
+    throw std::invalid_argument(
+        "--break mine trains with your files of lessons 24 to 27, and nothing is written there yet: ./learn 24");
+  }
+  const Built built = build_with(course, program, parts);
   if (!built.ok) {
-    course.print(output_lines(built.output));
-    return exit_not_judged;
+    const int code = exit_code_of(course, built);
+    if (!built.stopped)
+      course.print("Your files of " + joined(own, ", ") + " do not build: see the first error above.");
+    return code;
   }
-  course.print((reference ? "All of it is the reference's." : parts_text(parts)) + "\n");
-  std::vector<std::string> command = {(build_folder(course.root) / name).string()};
-  if (course.style.plain) command.insert(command.begin(), {"env", "TERM=dumb"});  // no colours, no line written again
-  command.insert(command.end(), words.begin(), words.end());
-  become(command);
+  return run_reference(
+      course, "train_break_solution", words,
+      "One training runs your files of " + joined(own, ", ") +
+          " as they are, with the reference's for the rest; the other one runs the reference's alone.");
 }
 
 }  // namespace attn::learn

@@ -19,9 +19,17 @@ struct ModelPart {
 std::string parts_text(const std::vector<ModelPart>& parts);
 
 /// Builds a program with the learner's parts, and runs it.
-/// @param program   "generate": its files are in programs/generate/
-/// @param words     its command line
-/// @param reference with all parts of the reference
-int run_model(Course& course, const std::string& program, const std::vector<std::string>& words, bool reference);
+/// @param program "generate": its files are in programs/generate/
+/// @param words   its command line
+int run_model(Course& course, const std::string& program, const std::vector<std::string>& words);
+
+/// Builds a program of the reference alone, and runs it.
+/// @param program "generate_solution"
+/// @param says    what runs, in a sentence
+int run_reference(const Course& course, const std::string& program, const std::vector<std::string>& words,
+                  const std::string& says = "All of it is the reference's.");
+
+/// Trains with the learner's files of lessons 24 to 27 as they are, whatever their checks say, beside the reference.
+int run_own_backward_pass(const Course& course, const std::vector<std::string>& words);
 
 }  // namespace attn::learn

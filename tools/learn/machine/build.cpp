@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "learn/machine/job.hpp"
 #include "lesson/lesson.hpp"
 #include "run/process.hpp"
 #include "system/files.hpp"
@@ -77,15 +78,59 @@ std::string BuildSteps::complaint(const std::string& output) const {
   return says.empty() ? output : says;
 }
 
-Built build(const fs::path& root, const std::string& preset, const std::string& target) {
-  BuildSteps steps(root, preset, target);
-  const fs::path log = build_folder(root, preset) / ("build-" + target + ".log");
-  while (!steps.command().empty()) {
-    const int exit_code = judge::run(steps.command(), root, log);
-    steps.ended(exit_code, lesson::read_file(log));
+namespace {
+
+/// All steps of a build.
+class BuildJob : public Job {
+ public:
+  BuildJob(fs::path root, std::string preset, std::string target)
+      : root_(std::move(root)),
+        preset_(std::move(preset)),
+        target_(std::move(target)),
+        log_(build_folder(root_, preset_) / ("build-" + target_ + ".log")),
+        steps_(root_, preset_, target_) {
+    start_step();
   }
-  const std::string output = lesson::read_file(log);
-  return {steps.ok(), steps.ok() ? without_build_noise(output) : steps.complaint(output)};
+
+  Built result() const {
+    if (stopped_) return {false, "", true};
+    const std::string output = lesson::read_file(log_);
+    return {steps_.ok(), steps_.ok() ? without_build_noise(output) : steps_.complaint(output)};
+  }
+
+  void stop() override {
+    Job::stop();
+    stopped_ = true;
+  }
+
+ private:
+  void begin() override {
+    steps_ = BuildSteps(root_, preset_, target_);
+    start_step();
+  }
+
+  void next(const judge::Process& ended) override {
+    steps_.ended(ended.exit_code(), lesson::read_file(log_));
+    if (!steps_.command().empty()) start_step();
+  }
+
+  void start_step() { start(steps_.configures() ? "setting up" : "building", steps_.command(), root_, log_); }
+
+  fs::path root_;
+  std::string preset_;
+  std::string target_;
+  fs::path log_;
+  BuildSteps steps_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+Built build(const fs::path& root, const std::string& preset, const std::string& target,
+            const std::function<void(const std::string&)>& report) {
+  BuildJob job(root, preset, target);
+  job.wait(report);
+  return job.result();
 }
 
 std::string step_in(const std::string& line) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ std::filesystem::path build_folder(const std::filesystem::path& root, const std:
 /// The result of building something.
 struct Built {
   bool ok;
-  std::string output;  ///< errors and warnings in the compiler's own words
+  std::string output;    ///< errors and warnings in the compiler's own words
+  bool stopped = false;  ///< by Ctrl-C
 };
 
 /// The command that builds a target of a preset that is configured.
@@ -56,7 +58,9 @@ class BuildSteps {
 };
 
 /// Configures the preset if that has not been done, and builds one target of it.
-Built build(const std::filesystem::path& root, const std::string& preset, const std::string& target);
+/// @param report called now and then with what it is doing, as Job::wait() does
+Built build(const std::filesystem::path& root, const std::string& preset, const std::string& target,
+            const std::function<void(const std::string&)>& report = {});
 
 /// "step 3 of 14" where a line of Ninja's begins with "[3/14] "; empty for other lines.
 std::string step_in(const std::string& line);

@@ -47,7 +47,7 @@ Lines header_lines(const std::string& title, const std::string& below, const std
 
 std::string doing_line(const std::string& doing, bool plain, bool first_build) {
   if (plain) return doing.substr(0, doing.find(',')) + " ...";
-  return doing + " ..." + (first_build ? "   (the first time takes a minute or two)" : "");
+  return doing + " ..." + (first_build ? "   (a minute or two, once)" : "");
 }
 
 Lines key_lines(const Keys& keys, int columns) {
