@@ -167,7 +167,7 @@ inline void add_train_options(CLI::App& command, TrainOptions& options) {
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->type_name("N");
   command.add_option("--seed", options.seed, "of the weights and the examples: the same seed, the same numbers")
-      ->check(CLI::NonNegativeNumber.description(""))
+      ->check(is_count())
       ->type_name("N")
       ->capture_default_str();
   command

@@ -222,6 +222,12 @@ TextData read_text_data(Recipe& recipe) {
     throw std::invalid_argument(recipe.text + " has one character only, " + std::to_string(data.characters) +
                                 " times, and there is nothing to learn: expected at least two different ones");
   }
+  constexpr std::size_t most_different = 20'000;  // a library of Chinese novels has fewer
+  if (data.different > most_different) {
+    throw std::invalid_argument(recipe.text + " has " + std::to_string(data.different) +
+                                " different characters, expected at most " + std::to_string(most_different) +
+                                ": is it a text?");
+  }
   std::size_t cut = text.size() / 10 * 9 + text.size() % 10 * 9 / 10;
   while (cut > 0 && continues_character(text[cut])) --cut;
   data.training = text.substr(0, cut);

@@ -10,7 +10,7 @@ set -euo pipefail
 course=$1
 copy=$2
 export LC_ALL=C
-[ ! "$course" -ef "$copy" ] || { echo "COPY is the course itself: expected a copy" >&2 && exit 2; }
+[ ! -e "$copy/.git" ] || { echo "COPY is somebody's clone: expected a copy" >&2 && exit 2; }
 
 files() { # FOLDER   all but what is built, and what belongs to one machine or person
   (cd "$1" && find . \( -path ./build -o -path ./.git -o -path ./.learn -o -path ./.cache -o -path ./compile_commands.json \

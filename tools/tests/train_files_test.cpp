@@ -175,6 +175,13 @@ TEST(TextData, SaysWhatIsWrongWithATextAndWhatToDo) {
       AllOf(HasSubstr("the last tenth"), HasSubstr("5 tokens"), HasSubstr("at least 6"), HasSubstr("--context")));
   EXPECT_THAT(reason(file, verse, 200), HasSubstr("the part to learn from"));
   EXPECT_THAT(reason(file, ""), HasSubstr("empty"));
+  std::string many;
+  for (int code = 0x10000; code < 0x10000 + 20'001; ++code) {
+    for (const int byte : {0xf0, 0x80 | (code >> 12 & 63), 0x80 | (code >> 6 & 63), 0x80 | (code & 63)}) {
+      many += static_cast<char>(byte);
+    }
+  }
+  EXPECT_THAT(reason(file, many), HasSubstr("20001 different characters, expected at most 20000"));
 }
 
 TEST(TextData, NoticesThatATextHasChanged) {

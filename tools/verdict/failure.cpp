@@ -89,8 +89,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Statement, label, text)
 
 /// The macro makes inline functions: those of a type of this file, since other files call those of Failure.
 struct FailureAsJson : Failure {};
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(FailureAsJson, kind, expression, shape, worst, excerpt, given, likeness,
-                                                statements, likely, notes, comparison, task, frames)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FailureAsJson, kind, expression, shape, worst, excerpt, given, likeness, statements,
+                                   likely, notes, comparison, task, frames)
 
 void to_json(json& out, const Failure& failure) { out = FailureAsJson{failure}; }
 
