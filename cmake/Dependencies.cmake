@@ -92,7 +92,7 @@ endif()
 # learner's file cannot come to depend on them.
 set(pch ${CMAKE_CURRENT_LIST_DIR}/pch)
 add_library(attn_armadillo_templates STATIC EXCLUDE_FROM_ALL ${pch}/armadillo_templates.cpp)
-target_link_libraries(attn_armadillo_templates PUBLIC attn_armadillo)
+target_link_libraries(attn_armadillo_templates PUBLIC attn_armadillo PRIVATE attn_sections)
 target_compile_options(attn_armadillo_templates PRIVATE -g0) # large, and none of its lines are a learner's
 
 if(ATTN_SANITIZE) # instantiated only where they are used: sanitized code is slow to compile
