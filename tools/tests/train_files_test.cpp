@@ -583,7 +583,7 @@ TEST(TrainingFolder, GoesOnWithMoreSteps) {
     EXPECT_TRUE(saved_training(training) == saved_training(expected)) << recipe.task;
     EXPECT_TRUE(training.is_finished());
     put(file, trained_for(recipe, 3));
-    for (const arma::uword steps : {1, 3}) {
+    for (const arma::uword steps : {arma::uword{1}, arma::uword{3}}) {
       EXPECT_THAT(reason_of([&] { resumed(steps); }),
                   AllOf(HasSubstr("--steps " + std::to_string(steps)), HasSubstr("3 are made")));
     }
