@@ -190,7 +190,7 @@ std::string TrainingProcess::failure() const {
 TrainingReport TrainingProcess::report() const {
   const std::string bytes = contents_of(file_);
   std::vector<double> values(bytes.size() / sizeof(double));
-  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(double));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(double));
   if (values.size() <= steps_) return {values, {}};
   return {{values.begin(), values.end() - 2}, Outcome{values[steps_], values[steps_ + 1]}};
 }
