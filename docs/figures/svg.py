@@ -59,8 +59,10 @@ class Figure:
         """
         width = LETTER * len(text) * (11 / 12 if "small" in kind else 1)
         left = x - width * {"start": 0, "middle": 0.5, "end": 1}[anchor]
-        if left < 0 or left + width > WIDTH:
-            raise ValueError(f"{text!r} reaches from {left:.0f} to {left + width:.0f}, expected within 0 to {WIDTH}")
+        if left < 0 or left + width > self.width:
+            raise ValueError(
+                f"{text!r} reaches from {left:.0f} to {left + width:.0f}, expected within 0 to {self.width}"
+            )
         self.parts.append(
             f'<text x="{number(x)}" y="{number(y)}" class="ink {kind}" text-anchor="{anchor}">{escape(text)}</text>'
         )

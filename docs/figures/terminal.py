@@ -1,4 +1,7 @@
-"""The README's picture of a terminal, from what docs/figures/record_terminal recorded."""
+"""The README's picture of a terminal, from what docs/figures/record_terminal recorded.
+
+It moves: what is typed and printed appears in turn. Where motion is reduced, all of it is there from the beginning.
+"""
 
 import pathlib
 import re
@@ -24,6 +27,23 @@ class Terminal(Figure):
             )
 
 
+def schedule(lines):
+    """{second: lines that appear then}, and the length of a round in seconds."""
+    second, shown = 0.0, {}
+    for line in lines:
+        plain = re.sub(r"\x1b\[\d+m", "", line)
+        if plain.startswith("$ ") and shown:
+            second += 1.2
+        elif plain.startswith(("✗ ", "✓ ", "- ", "+ ", "# ")):
+            second += 0.9
+        elif plain.startswith("  likely"):
+            second += 0.6
+        elif plain == "also failing":
+            second += 2.0
+        shown.setdefault(second, []).append(line)
+    return shown, second + 4
+
+
 def figures():
     lines = RECORDING.read_text().rstrip("\n").split("\n")
     figure = Terminal(
@@ -31,12 +51,25 @@ def figures():
         2 * TOP + LINE * (len(lines) - 1) - 6,
     )
     figure.rect(0.5, 0.5, figure.width - 1, figure.height - 1, "card", 1, "faint", 8)
-    for i, line in enumerate(lines):
-        column, kind = 0, ""
-        for sequence, text in re.findall(r"(?:\x1b\[(\d+)m)?([^\x1b]*)", line):
-            kind = KINDS[sequence] if sequence else kind
-            figure.words(column, TOP + LINE * i, text, kind)
-            column += len(text)
-        if column > COLUMNS:
-            raise ValueError(f"{RECORDING} has {column} columns in line {i + 1}, expected at most {COLUMNS}")
+    shown, length = schedule(lines)
+    rules = "".join(
+        f"@keyframes at{i}{{0%,{number(100 * second / length)}%{{opacity:0}}{number(100 * second / length + 0.5)}%,97%{{opacity:1}}100%{{opacity:0}}}}"
+        f".at{i}{{animation:at{i} {number(length)}s infinite}}"
+        for i, second in enumerate(shown)
+        if second > 0
+    )
+    figure.parts.append(f"<style>@media(prefers-reduced-motion:no-preference){{{rules}}}</style>")
+    row = 0
+    for i, together in enumerate(shown.values()):
+        figure.parts.append(f'<g class="at{i}">')
+        for line in together:
+            column, kind = 0, ""
+            for sequence, text in re.findall(r"(?:\x1b\[(\d+)m)?([^\x1b]*)", line):
+                kind = KINDS[sequence] if sequence else kind
+                figure.words(column, TOP + LINE * row, text, kind)
+                column += len(text)
+            if column > COLUMNS:
+                raise ValueError(f"{RECORDING} has {column} columns in line {row + 1}, expected at most {COLUMNS}")
+            row += 1
+        figure.parts.append("</g>")
     return {"terminal": figure}
