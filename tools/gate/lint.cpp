@@ -9,6 +9,7 @@
 
 #include "gate/answers.hpp"
 #include "gate/derived.hpp"
+#include "lesson/formula.hpp"
 #include "lesson/text.hpp"
 #include "lesson/utf8.hpp"
 #include "verdict/naming.hpp"
@@ -80,6 +81,13 @@ bool has_anchor(const fs::path& file, const std::string& anchor) {
   const auto headings = all_matches(prose, std::regex("(?:^|\n)#+ +([^\n]+)"));
   return contains(prose, "<a id=\"" + anchor + "\"></a>") ||
          std::any_of(headings.begin(), headings.end(), [&](const auto& one) { return anchor_of(one) == anchor; });
+}
+
+/// Formulas that a terminal could not show.
+void lint_formulas(const fs::path& root, const fs::path& file, Problems& problems) {
+  Problems unknown;
+  with_plain_formulas(read_file(file), &unknown);
+  for (const auto& problem : unknown) problems.push_back(path_below(root, file) + ": " + problem);
 }
 
 /// Relative links that lead nowhere.
@@ -332,6 +340,10 @@ void lint_recordings(const Lesson& lesson, Problems& problems) {
   }
 }
 
+void lint_chapter_formulas(const Lesson& lesson, Problems& problems) {
+  lint_formulas(lesson.root, lesson.chapter_file(), problems);
+}
+
 void lint_chapter_links(const Lesson& lesson, Problems& problems) {
   lint_links(lesson.root, lesson.chapter_file(), problems);
   lint_links(lesson.root, lesson.hints_file(), problems);
@@ -368,8 +380,9 @@ void lint_sources(const fs::path& root, const std::vector<Lesson>& lessons, Prob
 Problems lint_values(const Lesson& lesson) { return lint_lesson(lesson, {lint_golden, lint_recordings}); }
 
 Problems lint_chapter(const Lesson& lesson) {
-  return lint_lesson(lesson, {lint_sections, lint_hints, lint_stub_copies, lint_solution, lint_checks, lint_todos,
-                              lint_catalogue, lint_brief, lint_questions, lint_spelling, lint_chapter_links});
+  return lint_lesson(
+      lesson, {lint_sections, lint_hints, lint_stub_copies, lint_solution, lint_checks, lint_todos, lint_catalogue,
+               lint_brief, lint_questions, lint_spelling, lint_chapter_formulas, lint_chapter_links});
 }
 
 Problems lint_repository(const fs::path& root) {
@@ -378,7 +391,9 @@ Problems lint_repository(const fs::path& root) {
   for (const auto& problem : judge_outcomes(lessons)) problems.push_back(problem);
   for (const char* page : {"README.md", "CONTRIBUTING.md"}) lint_links(root, root / page, problems);
   for (const auto& entry : fs::directory_iterator(root / "docs")) {
-    if (entry.path().extension() == ".md") lint_links(root, entry.path(), problems);
+    if (entry.path().extension() != ".md") continue;
+    lint_links(root, entry.path(), problems);
+    lint_formulas(root, entry.path(), problems);
   }
   lint_sources(root, lessons, problems);
   return problems;

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "lesson/formula.hpp"
 #include "lesson/text.hpp"
 
 namespace attn::lesson {
@@ -309,7 +310,7 @@ std::vector<Question> Lesson::questions() const {
   const std::string opening = "<summary>";
   std::vector<Question> questions;
   const auto known = remarks();
-  std::string corner = section_of(read_file(chapter_file()), "Interview corner");
+  std::string corner = with_plain_formulas(section_of(read_file(chapter_file()), "Interview corner"));
   try {
     for (auto at = corner.find(opening); at != std::string::npos; at = corner.find(opening)) {
       corner.erase(0, at + opening.size());

@@ -128,6 +128,7 @@ TEST(Gate, RefusesAChapterThatIsNotWhole) {
            "does not name the task 91.1",
            "hints.md has 2 levels for 91.1",
            "has no spelling for ∂",
+           "README.md: \\unheard is not known in the formula",
            "no_such_page.md leads nowhere",
            "#no-such-heading names a heading that is not there",
            "disabled or skipped",

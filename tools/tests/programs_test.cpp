@@ -86,6 +86,12 @@ TEST(ReaderCommand, WrapsAlsoWhatTheBookFolds) {
   EXPECT_GT(wrapped, 20);
 }
 
+TEST(ReaderCommand, ShowsFormulasAsPlainText) {
+  const std::string text = read("01", 80);
+  EXPECT_THAT(text, HasSubstr("Attention(Q, K, V) = softmax(Q Kᵀ / √D) V"));
+  EXPECT_THAT(text, Not(HasSubstr("\\frac")));
+}
+
 TEST(ReaderCommand, KeepsTheUnderscoresOfNames) {
   const std::string text = std::regex_replace(read("07", 80), std::regex("\\s+"), " ");
   EXPECT_THAT(text, HasSubstr("(with their biases) and their rows of W_o"));

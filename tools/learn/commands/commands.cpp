@@ -14,6 +14,7 @@
 #include "learn/memory/history.hpp"
 #include "learn/screens/programs.hpp"
 #include "learn/screens/terminal.hpp"
+#include "lesson/formula.hpp"
 #include "lesson/text.hpp"
 #include "run/process.hpp"
 #include "verdict/words.hpp"
@@ -252,7 +253,7 @@ int hint(Course& course, const std::string& topic, std::size_t level) {
 int read_chapter(const Course& course, const std::string& name) {
   const Lesson lesson = wanted_lesson(course, name);
   if (!Terminal::available()) {
-    std::cout << lesson::read_file(lesson.chapter_file());
+    std::cout << with_plain_formulas(lesson::read_file(lesson.chapter_file()));
     return exit_passed;
   }
   become(reader_command(lesson, course.style.table_columns()));

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "learn/machine/machine.hpp"
+#include "lesson/formula.hpp"
 #include "lesson/text.hpp"
 
 namespace attn::learn {
@@ -12,14 +13,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Shows the chapter $1 in a terminal of $2 columns, and folded answers as ordinary text. Ctrl-C is the pager's alone.
+/// Shows the text of a chapter, $1, in a terminal of $2 columns, and folded answers as ordinary text. Ctrl-C is the pager's alone.
 constexpr const char* read_script = R"(
 trap : INT
 pager=${PAGER:-}
 if [ -z "$pager" ]; then pager=more; command -v less >/dev/null && pager=less; fi
 export LESS="-R ${LESS:-}"
 chapter() {
-  sed -e '/^<!-- /d' -e 's|^<details><summary>\(.*\)</summary>$|**\1**|' -e '/^<\/details>$/d' -e 's|^!\[\(.*\)\](.*)$|Picture: \1|' "$1"
+  printf '%s' "$1" | sed -e '/^<!-- /d' -e 's|^<details><summary>\(.*\)</summary>$|**\1**|' -e '/^<\/details>$/d' -e 's|^!\[\(.*\)\](.*)$|Picture: \1|'
 }
 if [ "${TERM:-dumb}" != dumb ] && command -v lowdown >/dev/null; then
   # lowdown indents what it wraps to the width.
@@ -107,9 +108,9 @@ std::vector<std::string> editor_command(const lesson::Lesson& lesson, const Line
 }
 
 std::vector<std::string> reader_command(const lesson::Lesson& lesson, int columns) {
-  const std::string chapter = lesson.chapter_file().string();
-  if (in_vs_code()) return {"code", chapter};
-  return {"sh", "-c", read_script, "sh", chapter, std::to_string(std::clamp(columns, 20, 100))};
+  if (in_vs_code()) return {"code", lesson.chapter_file().string()};
+  const std::string text = with_plain_formulas(lesson::read_file(lesson.chapter_file()));
+  return {"sh", "-c", read_script, "sh", text, std::to_string(std::clamp(columns, 20, 100))};
 }
 
 }  // namespace attn::learn
