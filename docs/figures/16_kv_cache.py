@@ -1,8 +1,39 @@
-"""Lesson 16: which scores are computed with and without a KV cache, and the roofline of decoding."""
+"""Lesson 16: how a KV cache fills, which scores are computed with and without it, and the roofline of decoding."""
 
 from math import atan2, log10, pi
 
 from svg import Figure
+
+
+def appending():
+    """Three calls: what each reads, the rows of the cache after it, and what its last query attends to."""
+    words = ["the", "cat", "sat", "down", "because"]
+    figure = Figure(
+        "Prefill fills three rows of the KV cache; each decode step appends one row, and its query attends to all rows", 226
+    )
+    top, height = 78, 22
+    panels = ((8, "prefill", 3, 0, "down"), (126, "decode", 4, 3, "because"), (250, "decode", 5, 4, "it"))
+    for left, call, rows, old, written in panels:
+        figure.text(left, 20, call, "strong")
+        figure.text(left, 38, "reads: " + " ".join(words[old:rows]), "small")
+        figure.text(left + 57, 70, "K", "dim small", "middle")
+        figure.text(left + 81, 70, "V", "dim small", "middle")
+        for i in range(rows):
+            colour = "blue" if i < old else "orange"
+            y = top + i * height
+            figure.text(left + 42, y + 15, words[i], "small", "end")
+            for column in (46, 70):
+                figure.rect(left + column, y + 2, 22, height - 4, colour, 0.25 if i < old else 0.6, colour, 2)
+        figure.line((left + 98, top + 4), (left + 102, top + 4), (left + 102, top + rows * height - 4),
+                    (left + 98, top + rows * height - 4), colour="ink")  # fmt: skip
+        figure.text(left, 54, f"writes: {written}", "small")
+    bottom = top + 5 * height + 16
+    figure.rect(8, bottom - 9, 10, 10, "orange", 0.6, None, 2)
+    figure.text(24, bottom, "appended by this call", "small")
+    figure.rect(170, bottom - 9, 10, 10, "blue", 0.25, None, 2)
+    figure.text(186, bottom, "kept from the calls before", "small")
+    figure.text(8, bottom + 20, "The bracket: rows that the last query attends to.", "dim small")
+    return figure
 
 
 def triangle():
@@ -89,21 +120,23 @@ def roofline():
         'text-anchor="middle">memory decides</text>'
     )
 
-    # Prefill: S tokens share the weights, and write as many keys and values as a step of decoding reads.
     def dot(flops_per_byte, colour):
         tera = min(peak, flops_per_byte * bandwidth)
         figure.parts.append(f'<circle cx="{x(flops_per_byte):.2f}" cy="{y(tera):.2f}" r="4.5" class="{colour}"/>')
         return x(flops_per_byte), y(tera)
 
-    one, many, prefill = dot(intensity(1), "orange"), dot(intensity(32), "orange"), dot(S, "blue")
+    one, many = dot(intensity(1), "orange"), dot(intensity(32), "orange")
+    # With the activations about as many bytes again.
+    figure.line((x(S / 2), y(peak)), (x(S), y(peak)), colour="blue", width=8)
     figure.text(one[0] + 10, one[1] + 10, f"1 sequence: {intensity(1) * bandwidth:.1f} TFLOP/s", "orange small")
     figure.text(many[0] + 10, many[1] + 8, "32 sequences:", "orange small")
     figure.text(many[0] + 10, many[1] + 22, f"{intensity(32) * bandwidth:.1f} TFLOP/s", "orange small")
-    figure.text(prefill[0] + 14, prefill[1] + 20, "prefill: 2048", "blue small", "end")
+    figure.text(x(S), y(peak) + 20, "prefill: 1000", "blue small", "end")
+    figure.text(x(S), y(peak) + 34, "and more", "blue small", "end")
     for line, words in enumerate(("decode:", f"below {limit:.0f},", "any batch")):
         figure.text((left + x(limit)) / 2, top + 18 + 15 * line, words, "orange small", "middle")
     return figure
 
 
 def figures():
-    return {"triangle": triangle(), "roofline": roofline()}
+    return {"appending": appending(), "triangle": triangle(), "roofline": roofline()}

@@ -29,8 +29,8 @@ arma::rowvec online_softmax(const arma::rowvec& scores);
 
 /// Attention over some of the keys, not yet divided: what must be known to continue with the other keys (Dao et al.
 /// 2022, section 3.1; undivided as in Dao 2023, section 3.1). A query that has seen no key yet has output 0, maximum
-/// -inf and sum 0. A query that holds NaN has NaN for output and sum, whatever the maximum is; merge and finish keep
-/// them.
+/// -inf and sum 0, even if it holds NaN: blocked keys add nothing. Once it has seen a key, a query that holds NaN has NaN
+/// for output and sum, while its maximum may be anything; merge and finish keep the NaN.
 struct PartialAttention {
   arma::mat output;   ///< (L x Dv), row i is the sum of exp(score(i, j) - maximum(i)) * value j
   arma::vec maximum;  ///< (L), the largest score of each query
@@ -76,7 +76,7 @@ FinishedAttention finish(const PartialAttention& partial);
 /// @param V          (S x Dv x N)
 /// @param block_size at least 1; above S it counts as S
 /// @param mask       (L x S x M), M a divisor of N, as in masked_fill; empty: nothing is blocked
-/// @return           (L x Dv x N); zeros for a query that may attend to no key; a query that holds NaN gets NaN
+/// @return           (L x Dv x N); zeros for a query that may attend to no key; NaN for any other query that holds NaN
 /// @throws std::invalid_argument naming Q, K, V, block_size or mask, what it was and what was expected.
 arma::cube attention_in_blocks(const arma::cube& Q, const arma::cube& K, const arma::cube& V, arma::uword block_size,
                                const Mask& mask = {});

@@ -27,8 +27,8 @@ arma::uvec window_keys(arma::uword i, arma::uword L, arma::uword S, arma::uword 
 Mask sliding_window_mask(arma::uword L, arma::uword S, arma::uword window, arma::uword sinks = 0);
 
 /// scaled_dot_product_attention under that mask, at the cost of the window alone: scores are computed, and values
-/// mixed, only where the mask is 1. So time grows with L * (window + sinks) and not with L * S, and nothing as large as
-/// L x S is made.
+/// mixed, only where the mask is 1. So time grows with L * (window + sinks) and not with L * S. All that a call allocates
+/// together is less than half of an L x S matrix, where the window is much shorter than the text.
 ///
 /// @param Q (L x D x N)
 /// @param K (S x D x N)

@@ -11,7 +11,7 @@ namespace attn {
 
 CachedAttention::CachedAttention(arma::uword embed_dim, arma::uword num_heads)
     : query_proj(1, 1), key_proj(1, 1), value_proj(1, 1), output_proj(1, 1), cache_(1) {
-  // TODO(16.4): put the right sizes above in place of the 1s: four projections E -> E with bias, and a cache for H
+  // TODO(16.4): put the right sizes above instead of the 1s: four projections E -> E with bias, and a cache for H
   // heads. num_heads must divide embed_dim (require_multiple in attn/shape.hpp).
   todo("16.4");
 }
@@ -32,7 +32,8 @@ arma::cube CachedAttention::decode(const arma::cube& x) {
 // X (L x E x B), lengths (B) or empty -> (L x E x B)
 arma::cube CachedAttention::extend(const arma::cube& X, const arma::uvec& lengths) {
   // TODO(16.8): reject an X of the wrong shape. Append the new keys and values, without the padding. Then row i of each
-  // sequence attends to what was in the cache before, and to the new tokens up to its own.
+  // sequence attends to what was in the cache before, and to the new tokens up to its own; a row of padding to no more
+  // keys than its sequence has.
   todo("16.8");
 }
 

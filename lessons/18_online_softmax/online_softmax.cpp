@@ -25,7 +25,8 @@ arma::rowvec online_softmax(const arma::rowvec& scores) {
 PartialAttention partial_attention(const arma::mat& Q, const arma::mat& K_block, const arma::mat& V_block,
                                    const Mask& mask_block) {
   // TODO(18.3): reject what does not fit (require_shape, require_mask). Then the scores, -inf where the mask is 0, and
-  // for each query its output, which is not divided, its maximum and its sum. A query that holds NaN keeps it.
+  // for each query its output, which is not divided, its maximum and its sum. A NaN in a query that sees a key must
+  // reach its output and its sum.
   todo("18.3");
 }
 

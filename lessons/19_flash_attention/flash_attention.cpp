@@ -31,9 +31,11 @@ void add_key_block(QueryBlock& seen, const arma::fmat& Q_block, const arma::fmat
 // Q (L x D x H·B), K (S x D x G·B), V (S x Dv x G·B) -> (L x Dv x H·B) and (L x H·B)
 FlashResult flash_attention(const arma::fcube& Q, const arma::fcube& K, const arma::fcube& V,
                             const FlashOptions& options) {
-  // TODO(19.4): reject what does not fit. Then, for every slice and every block of queries: take in the blocks of keys
-  // that some query of the block sees, each copied to a matrix of its own, and no others; in the end divide, and keep
-  // the log-sum-exp. The last blocks may be shorter.
+  // TODO(19.4): reject what does not fit (require_flash_inputs). Then three steps, each with checks of its own:
+  //   1. for every slice and every block of queries, take in the blocks of keys, each copied to a small matrix; divide at
+  //      the end, and store the log-sum-exp. The last blocks may be shorter.
+  //   2. causal order: visible_keys for each query of the block. Stop after the last key that one of them sees.
+  //   3. key lengths and groups: the sequence of slice n is n / H, its keys and values are slice n / (H / G).
   todo("19.4");
 }
 

@@ -507,98 +507,52 @@ TEST(AddKeyBlock, RejectsPartsThatDoNotFit) {
   reject("sum", {"0 x 1", "4 x 1"}, {right.output, right.maximum, arma::fvec()});
 }
 
-// ----------------------------------------------------------------------------------------- flash_attention, 19.4
+// ----------------------------------------------- flash_attention, step 1 of 3: slice by slice, all keys visible, 19.4
 
-TEST(FlashAttention, GivesEveryQueryAnOutputAndALogSumExp) {
+/// That a golden case gives the same in blocks of any size.
+void expect_any_block_size(FlashCase c) {
+  const uword L = c.Q.n_rows, S = c.K.n_rows;
+  const std::vector<std::pair<uword, uword>> sizes = {{1, 1}, {3, 3},  {16, 16},   {L, S},
+                                                      {3, 1}, {1, 16}, {L - 1, 3}, {L + 1, S + 1}};
+  for (const auto& [query_block, key_block] : sizes) {
+    c.options.query_block = query_block;
+    c.options.key_block = key_block;
+    expect_golden(c);
+  }
+}
+
+TEST(FlashAttentionStep1, GivesEveryQueryAnOutputAndALogSumExp) {
   const FlashResult result = flash_attention(normal(5, 4, 6), normal(7, 4, 6), normal(7, 3, 6), blocks_of(2, 3));
   EXPECT_THAT(result.output, HasShape({{"L", 5}, {"Dv", 3}, {"H·B", 6}}));
   EXPECT_THAT(result.log_sum_exp, HasShape({{"L", 5}, {"H·B", 6}}));
 }
 
-TEST(FlashAttention, GivesTheExampleWorkedByHand) { expect_golden("by_hand", true); }
+TEST(FlashAttentionStep1, EqualsPyTorch) { expect_golden("attention"); }
 
-TEST(FlashAttention, EqualsPyTorch) { expect_golden("attention"); }
+TEST(FlashAttentionStep1, EqualsPyTorchWhenScoresRise) { expect_golden("rising"); }
 
-TEST(FlashAttention, EqualsPyTorchInCausalOrder) { expect_golden("causal", true); }
+TEST(FlashAttentionStep1, EqualsPyTorchWhenScoresFall) { expect_golden("falling"); }
 
-TEST(FlashAttention, EqualsPyTorchInCausalOrderWithMoreQueriesThanKeys) { expect_golden("causal_more_queries", true); }
+TEST(FlashAttentionStep1, AcceptsScoresFarAboveZero) { expect_golden("far_above"); }
 
-TEST(FlashAttention, EqualsPyTorchWithPadding) { expect_golden("padded"); }
+TEST(FlashAttentionStep1, AcceptsScoresFarBelowZero) { expect_golden("far_below"); }
 
-TEST(FlashAttention, EqualsPyTorchInCausalOrderWithPadding) { expect_golden("causal_padded", true); }
+TEST(FlashAttentionStep1, IgnoresTheSizeOfItsBlocks) { expect_any_block_size(load_flash("attention")); }
 
-TEST(FlashAttention, EqualsPyTorchWithGroupedQueries) { expect_golden("grouped"); }
-
-TEST(FlashAttention, EqualsPyTorchWithAllOfIt) { expect_golden("grouped_causal_padded", true); }
-
-TEST(FlashAttention, EqualsPyTorchWhenScoresRise) { expect_golden("rising"); }
-
-TEST(FlashAttention, EqualsPyTorchWhenScoresFall) { expect_golden("falling"); }
-
-TEST(FlashAttention, AcceptsScoresFarAboveZero) { expect_golden("far_above"); }
-
-TEST(FlashAttention, AcceptsScoresFarBelowZero) { expect_golden("far_below"); }
-
-TEST(FlashAttention, IgnoresTheSizeOfItsBlocks) {
-  for (FlashCase c : {load_flash("attention"), load_flash("causal", true), load_flash("causal_more_queries", true),
-                      load_flash("grouped_causal_padded", true)}) {
-    const uword L = c.Q.n_rows, S = c.K.n_rows;
-    const std::vector<std::pair<uword, uword>> sizes = {{1, 1}, {3, 3},  {16, 16},   {L, S},
-                                                        {3, 1}, {1, 16}, {L - 1, 3}, {L + 1, S + 1}};
-    for (const auto& [query_block, key_block] : sizes) {
-      c.options.query_block = query_block;
-      c.options.key_block = key_block;
-      expect_golden(c);
-    }
-  }
-}
-
-TEST(FlashAttention, HasBlocksOf64ByDefault) {
+TEST(FlashAttentionStep1, HasBlocksOf64ByDefault) {
   const arma::fcube Q = normal(70, 4, 2), K = normal(67, 4, 2), V = normal(67, 3, 2);
   const FlashResult result = flash_attention(Q, K, V);
   ASSERT_THAT(result.output, HasShape({{"L", 70}, {"Dv", 3}, {"H·B", 2}}));
   expect_definition(result, Q, K, V, {});
 }
 
-TEST(FlashAttention, AcceptsTheLargestBlockSize) {
+TEST(FlashAttentionStep1, AcceptsTheLargestBlockSize) {
   const arma::fcube Q = normal(5, 4, 2), K = normal(7, 4, 2), V = normal(7, 3, 2);
   const uword largest = ~uword(0);
   expect_definition(Q, K, V, blocks_of(largest, largest), note("the largest number that there is"));
 }
 
-TEST(FlashAttention, EqualsTheDefinitionForOtherSizes) {
-  struct Sizes {
-    uword L, S, D, Dv, B, H, G, query_block, key_block;
-  };
-  for (const Sizes& n : {Sizes{3, 5, 2, 4, 2, 6, 3, 2, 4},
-                         {6, 4, 8, 3, 2, 5, 1, 4, 3},
-                         {1, 7, 3, 2, 4, 2, 2, 5, 3},
-                         {4, 1, 2, 3, 3, 2, 1, 3, 5},
-                         {18, 3, 4, 2, 2, 1, 1, 16, 2},
-                         {3, 18, 4, 5, 2, 6, 2, 2, 16},
-                         {41, 39, 3, 4, 1, 4, 2, 32, 20},
-                         {6, 4, 1, 2, 3, 2, 2, 4, 3},
-                         {4, 6, 3, 1, 2, 3, 3, 3, 5},
-                         {3, 5, 70, 71, 2, 2, 1, 2, 4},
-                         {1, 1, 1, 1, 1, 1, 1, 1, 1}}) {
-    const arma::fcube Q = 2 * normal(n.L, n.D, n.H * n.B), K = 2 * normal(n.S, n.D, n.G * n.B);
-    const arma::fcube V = normal(n.S, n.Dv, n.G * n.B);
-    const arma::uvec lengths = arma::randi<arma::uvec>(n.B, arma::distr_param(0, static_cast<int>(n.S)));
-    for (const bool causal : {false, true}) {
-      expect_definition(Q, K, V, blocks_of(n.query_block, n.key_block, causal));
-      expect_definition(Q, K, V, blocks_of(n.query_block, n.key_block, causal, lengths));
-    }
-  }
-}
-
-TEST(FlashAttention, GivesZerosToAQueryWithoutKeys) {
-  const FlashResult result =
-      flash_attention(normal(5, 4, 6), normal(7, 4, 6), normal(7, 3, 6), blocks_of(2, 3, false, {0, 0, 0}));
-  EXPECT_THAT(result.output, IsNear(arma::cube(5, 3, 6, arma::fill::zeros), output_axes));
-  EXPECT_THAT(result.log_sum_exp, IsNear(arma::mat(arma::mat(5, 6).fill(-infinity)), lse_axes));
-}
-
-TEST(FlashAttention, IsTheValueItselfForASingleKey) {
+TEST(FlashAttentionStep1, IsTheValueItselfForASingleKey) {
   const arma::fcube Q = normal(5, 4, 2), K = normal(1, 4, 2), V = normal(1, 3, 2);
   const FlashResult result = flash_attention(Q, K, V, blocks_of(2, 3));
   expect_definition(result, Q, K, V, blocks_of(2, 3), note("one key: the log-sum-exp is its score"));
@@ -606,33 +560,7 @@ TEST(FlashAttention, IsTheValueItselfForASingleKey) {
       << note("one key: its weight is exp(0) / exp(0), and float rounds nothing there");
 }
 
-TEST(FlashAttention, BlocksTheFuture) {
-  const arma::fcube Q = normal(5, 4, 2), V = normal(8, 3, 2);
-  arma::fcube K = normal(8, 4, 2);
-  const FlashOptions options = blocks_of(2, 3, true);
-  const FlashResult before = flash_attention(Q, K, V, options);
-  for (uword n = 0; n < 2; ++n) K.slice(n).row(6) += 3;
-  const FlashResult after = flash_attention(Q, K, V, options);
-  EXPECT_THAT(rows_of(after.output, 0, 2), IsNear(as_cube(rows_of(before.output, 0, 2)), output_axes))
-      << note("key 6 was changed, and queries 0, 1 and 2 may only see keys up to 3, 4 and 5");
-}
-
-TEST(FlashAttention, KeepsTheSlicesApart) {
-  const arma::fcube Q = normal(4, 3, 12), K = normal(7, 3, 6), V = normal(7, 5, 6);  // B = 3, H = 4, G = 2
-  const arma::uvec lengths = {6, 0, 4};
-  const FlashResult together = flash_attention(Q, K, V, blocks_of(3, 2, true, lengths));
-  for (uword n = 0; n < 12; ++n) {
-    const FlashOptions alone = blocks_of(3, 2, true, {lengths(n / 4)});
-    const uword kv = n / 2;
-    const FlashResult one = flash_attention(Q.slices(n, n), K.slices(kv, kv), V.slices(kv, kv), alone);
-    EXPECT_THAT(arma::fcube(together.output.slices(n, n)), IsNear(as_cube(one.output), output_axes))
-        << note("this is slice " + std::to_string(n) + "; alone, the same slice gives what is wanted");
-    EXPECT_THAT(arma::fmat(together.log_sum_exp.col(n)), IsNear(as_cube(one.log_sum_exp), lse_axes))
-        << note("this is log_sum_exp of slice " + std::to_string(n));
-  }
-}
-
-TEST(FlashAttention, IgnoresTheOrderOfKeys) {
+TEST(FlashAttentionStep1, IgnoresTheOrderOfKeys) {
   const arma::fcube Q = normal(4, 3, 2), K = normal(7, 3, 2), V = normal(7, 5, 2);
   const arma::uvec order = {4, 0, 6, 2, 5, 1, 3};
   expect_same(flash_attention(Q, rows_of(K, order), rows_of(V, order), blocks_of(3, 2)),
@@ -640,7 +568,7 @@ TEST(FlashAttention, IgnoresTheOrderOfKeys) {
               note("keys and values were put in another order, both in the same: nothing may change"));
 }
 
-TEST(FlashAttention, FollowsPermutedQueries) {
+TEST(FlashAttentionStep1, FollowsPermutedQueries) {
   const arma::fcube Q = normal(5, 3, 2), K = normal(7, 3, 2), V = normal(7, 4, 2);
   const arma::uvec order = {2, 0, 3, 1, 4};
   const FlashResult result = flash_attention(Q, K, V, blocks_of(2, 3));
@@ -649,7 +577,7 @@ TEST(FlashAttention, FollowsPermutedQueries) {
               note("the queries were put in another order: output and log_sum_exp must follow them"));
 }
 
-TEST(FlashAttention, MergesByItsLogSumExp) {
+TEST(FlashAttentionStep1, MergesByItsLogSumExp) {
   const arma::fcube Q = normal(5, 3, 2), K = normal(9, 3, 2), V = normal(9, 4, 2);
   const FlashOptions options = blocks_of(2, 3);
   const FlashResult whole = flash_attention(Q, K, V, options);
@@ -667,7 +595,7 @@ TEST(FlashAttention, MergesByItsLogSumExp) {
   }
 }
 
-TEST(FlashAttention, TreatsNoFiniteScoreAsBlocked) {
+TEST(FlashAttentionStep1, TreatsNoFiniteScoreAsBlocked) {
   const arma::fcube Q = arma::fcube(4, 4, 2).fill(131072), K = arma::fcube(7, 4, 2).fill(-131072);
   const arma::fcube V = normal(7, 5, 2);
   const Wanted wanted = naive_flash(0 * Q, K, V);
@@ -675,7 +603,7 @@ TEST(FlashAttention, TreatsNoFiniteScoreAsBlocked) {
       << note("all scores are -2^35, far below -1e9: each query takes the mean of the values");
 }
 
-TEST(FlashAttention, AcceptsExtremeScores) {
+TEST(FlashAttentionStep1, AcceptsExtremeScores) {
   arma::fcube Q(4, 4, 2, arma::fill::zeros), K(7, 4, 2, arma::fill::zeros);
   const arma::fcube V = normal(7, 5, 2);
   Q.tube(arma::span::all, arma::span(0)).fill(2);  // a score is the first number of its key: 2 * K / sqrt(4)
@@ -696,7 +624,7 @@ TEST(FlashAttention, AcceptsExtremeScores) {
   }
 }
 
-TEST(FlashAttention, PassesOnANaN) {
+TEST(FlashAttentionStep1, PassesOnANaN) {
   const arma::fcube Q = normal(4, 3, 2), K = normal(7, 3, 2), V = normal(7, 5, 2);
   const auto expect = [&](const FlashResult& result, const Wanted& wanted, const std::string& about) {
     EXPECT_THAT(result.output, IsNear(wanted.output, output_axes, 1e-5)) << note(about);
@@ -729,11 +657,100 @@ TEST(FlashAttention, PassesOnANaN) {
          "value 2 of slice 1 holds a NaN in col 1: that column of the slice must be NaN, and no other");
 }
 
-TEST(FlashAttention, StartsAfresh) {
+// ------------------------------------------------------------------- flash_attention, step 2 of 3: causal order, 19.4
+
+TEST(FlashAttentionStep2, GivesTheExampleWorkedByHand) { expect_golden("by_hand", true); }
+
+TEST(FlashAttentionStep2, EqualsPyTorchInCausalOrder) { expect_golden("causal", true); }
+
+TEST(FlashAttentionStep2, EqualsPyTorchInCausalOrderWithMoreQueriesThanKeys) {
+  expect_golden("causal_more_queries", true);
+}
+
+TEST(FlashAttentionStep2, IgnoresTheSizeOfItsBlocks) {
+  expect_any_block_size(load_flash("causal", true));
+  expect_any_block_size(load_flash("causal_more_queries", true));
+}
+
+TEST(FlashAttentionStep2, BlocksTheFuture) {
+  const arma::fcube Q = normal(5, 4, 2), V = normal(8, 3, 2);
+  arma::fcube K = normal(8, 4, 2);
+  const FlashOptions options = blocks_of(2, 3, true);
+  const FlashResult before = flash_attention(Q, K, V, options);
+  for (uword n = 0; n < 2; ++n) K.slice(n).row(6) += 3;
+  const FlashResult after = flash_attention(Q, K, V, options);
+  EXPECT_THAT(rows_of(after.output, 0, 2), IsNear(as_cube(rows_of(before.output, 0, 2)), output_axes))
+      << note("key 6 was changed, and queries 0, 1 and 2 may only see keys up to 3, 4 and 5");
+}
+
+TEST(FlashAttentionStep2, StartsAfresh) {
   const arma::fcube Q = normal(4, 3, 2), K = normal(7, 3, 2), V = normal(7, 5, 2);
   flash_attention(9 * normal(4, 3, 2), normal(7, 3, 2), normal(7, 5, 2), blocks_of(3, 2, true));
   expect_definition(Q, K, V, blocks_of(3, 2), note("a call with other arguments came before"));
 }
+
+// ------------------------------------------------- flash_attention, step 3 of 3: key lengths and grouped slices, 19.4
+
+TEST(FlashAttentionStep3, EqualsPyTorchWithPadding) { expect_golden("padded"); }
+
+TEST(FlashAttentionStep3, EqualsPyTorchInCausalOrderWithPadding) { expect_golden("causal_padded", true); }
+
+TEST(FlashAttentionStep3, GivesZerosToAQueryWithoutKeys) {
+  const FlashResult result =
+      flash_attention(normal(5, 4, 6), normal(7, 4, 6), normal(7, 3, 6), blocks_of(2, 3, false, {0, 0, 0}));
+  EXPECT_THAT(result.output, IsNear(arma::cube(5, 3, 6, arma::fill::zeros), output_axes));
+  EXPECT_THAT(result.log_sum_exp, IsNear(arma::mat(arma::mat(5, 6).fill(-infinity)), lse_axes));
+}
+
+TEST(FlashAttentionStep3, EqualsPyTorchWithGroupedQueries) { expect_golden("grouped"); }
+
+TEST(FlashAttentionStep3, EqualsPyTorchWithAllOfIt) { expect_golden("grouped_causal_padded", true); }
+
+TEST(FlashAttentionStep3, IgnoresTheSizeOfItsBlocks) {
+  expect_any_block_size(load_flash("grouped_causal_padded", true));
+}
+
+TEST(FlashAttentionStep3, EqualsTheDefinitionForOtherSizes) {
+  struct Sizes {
+    uword L, S, D, Dv, B, H, G, query_block, key_block;
+  };
+  for (const Sizes& n : {Sizes{3, 5, 2, 4, 2, 6, 3, 2, 4},
+                         {6, 4, 8, 3, 2, 5, 1, 4, 3},
+                         {1, 7, 3, 2, 4, 2, 2, 5, 3},
+                         {4, 1, 2, 3, 3, 2, 1, 3, 5},
+                         {18, 3, 4, 2, 2, 1, 1, 16, 2},
+                         {3, 18, 4, 5, 2, 6, 2, 2, 16},
+                         {41, 39, 3, 4, 1, 4, 2, 32, 20},
+                         {6, 4, 1, 2, 3, 2, 2, 4, 3},
+                         {4, 6, 3, 1, 2, 3, 3, 3, 5},
+                         {3, 5, 70, 71, 2, 2, 1, 2, 4},
+                         {1, 1, 1, 1, 1, 1, 1, 1, 1}}) {
+    const arma::fcube Q = 2 * normal(n.L, n.D, n.H * n.B), K = 2 * normal(n.S, n.D, n.G * n.B);
+    const arma::fcube V = normal(n.S, n.Dv, n.G * n.B);
+    const arma::uvec lengths = arma::randi<arma::uvec>(n.B, arma::distr_param(0, static_cast<int>(n.S)));
+    for (const bool causal : {false, true}) {
+      expect_definition(Q, K, V, blocks_of(n.query_block, n.key_block, causal));
+      expect_definition(Q, K, V, blocks_of(n.query_block, n.key_block, causal, lengths));
+    }
+  }
+}
+
+TEST(FlashAttentionStep3, KeepsTheSlicesApart) {
+  const arma::fcube Q = normal(4, 3, 12), K = normal(7, 3, 6), V = normal(7, 5, 6);  // B = 3, H = 4, G = 2
+  const arma::uvec lengths = {6, 0, 4};
+  const FlashResult together = flash_attention(Q, K, V, blocks_of(3, 2, true, lengths));
+  for (uword n = 0; n < 12; ++n) {
+    const FlashOptions alone = blocks_of(3, 2, true, {lengths(n / 4)});
+    const uword kv = n / 2;
+    const FlashResult one = flash_attention(Q.slices(n, n), K.slices(kv, kv), V.slices(kv, kv), alone);
+    EXPECT_THAT(arma::fcube(together.output.slices(n, n)), IsNear(as_cube(one.output), output_axes))
+        << note("this is slice " + std::to_string(n) + "; alone, the same slice gives what is wanted");
+    EXPECT_THAT(arma::fmat(together.log_sum_exp.col(n)), IsNear(as_cube(one.log_sum_exp), lse_axes))
+        << note("this is log_sum_exp of slice " + std::to_string(n));
+  }
+}
+
+// ----------------------------------------------------------------------------- flash_attention, all three steps, 19.4
 
 TEST(FlashAttention, LeavesItsArguments) {
   const arma::fcube Q = normal(4, 3, 2), K = normal(7, 3, 2), V = normal(7, 5, 2);

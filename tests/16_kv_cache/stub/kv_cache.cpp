@@ -10,12 +10,12 @@
 namespace attn {
 
 KVCache::KVCache(arma::uword num_heads) : num_heads_(1) {
-  // TODO(16.1): put the number of heads in place of the 1; it must not be 0 (require_positive in attn/shape.hpp).
+  // TODO(16.1): put the number of heads instead of the 1; it must not be 0 (require_positive in attn/shape.hpp).
   todo("16.1");
 }
 
 arma::uword KVCache::length(arma::uword b) const {
-  // The second half of 16.1: reject a b that is no sequence, and give the length of sequence b.
+  // The second half of 16.1: reject a b for which there is no sequence, and return the length of sequence b.
   todo("16.1");
 }
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "learn/coach/diagnostics.hpp"
-#include "learn/machine/build.hpp"
+#include "learn/commands/own_parts.hpp"
 #include "learn/machine/checking.hpp"
 #include "learn/machine/machine.hpp"
 #include "learn/memory/answers.hpp"
@@ -281,7 +281,7 @@ int demo(const Course& course, const std::string& name, bool with_reference,
     throw std::invalid_argument("lesson " + lesson.title() + " has no demonstration; see programs/demo/");
   }
   const std::string program = lesson.demo_program() + (with_reference ? "_solution" : "");
-  const auto built = build(course.root, usual_preset, program);
+  const auto built = build_program(course, program);
   if (!built.output.empty()) course.print(output_lines(built.output));
   if (!built.ok) {
     if (with_reference) return exit_not_judged;

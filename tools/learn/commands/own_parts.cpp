@@ -20,6 +20,16 @@ namespace attn::learn {
 namespace fs = std::filesystem;
 using lesson::Lesson;
 
+Built build_program(const Course& course, const std::string& program) {
+  static bool said = false;  // what is asked for may take several builds
+  if (!said && !fs::exists(build_folder(course.root) / program)) {
+    said = true;
+    course.print("Building the program (up to three minutes, once) ...");
+  }
+  return build(course.root, usual_preset, program,
+               [&](const std::string& doing) { std::cerr << course.style("  " + doing) << std::endl; });
+}
+
 namespace {
 
 constexpr int exit_interrupted = 130;
@@ -33,17 +43,6 @@ std::optional<bool> passes(Course& course, const Lesson& lesson) {
   const Verdict verdict = judge_beside(course, lesson);
   if (verdict.kind == Verdict::Kind::stopped) return {};
   return verdict.kind == Verdict::Kind::passed;
-}
-
-/// Says how long it takes if the program is built for the first time, and which step it is at.
-Built build_program(const Course& course, const std::string& program) {
-  static bool said = false;  // what is asked for may take several builds
-  if (!said && !fs::exists(build_folder(course.root) / program)) {
-    said = true;
-    course.print("Building the program (up to three minutes, once) ...");
-  }
-  return build(course.root, usual_preset, program,
-               [&](const std::string& doing) { std::cerr << course.style("  " + doing) << std::endl; });
 }
 
 /// Builds the program with these parts: programs/CMakeLists.txt reads whose files it is linked with.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "learn/commands/curriculum.hpp"
+#include "learn/machine/build.hpp"
 
 /// Programs with a language model that runs what the learner wrote: ./learn generate and ./learn train.
 namespace attn::learn {
@@ -17,6 +18,9 @@ struct ModelPart {
 
 /// Which parts are whose, and which lesson is next, in a line or two; and a line for each one that could not be used.
 std::string parts_text(const std::vector<ModelPart>& parts);
+
+/// Builds a program of the preset that learners use. Says how long it takes if that is the first time, and which step it is at.
+Built build_program(const Course& course, const std::string& program);
 
 /// Builds a program with the learner's parts, and runs it.
 /// @param program "generate": its files are in programs/generate/
