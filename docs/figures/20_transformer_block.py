@@ -111,7 +111,10 @@ def curves():
 def axis():
     """Which numbers share a mean: two sequences of two tokens, the first of them the chapter's."""
     sequences = [[[8.0, 2.0, 2.0, 0.0], [1.0, 5.0, 1.0, 5.0]], [[4.0, 0.0, 2.0, 2.0], [6.0, 3.0, 3.0, 0.0]]]
-    figure = Figure("A layer norm runs along a row, the features of one token; batch norm runs down a column, through all tokens", 268)
+    figure = Figure(
+        "A layer norm runs along a row, the features of one token; batch norm runs down a column, through all tokens",
+        268,
+    )
     cell, width, lefts = (34, 24), 136, (62, 212)
     for top, title, words in (
         (44, "LayerNorm, RMSNorm: one token", "One of the L·B tokens: mean {0:g}, variance {1:g}"),

@@ -98,7 +98,9 @@ def sampling():
     figure.line(*points, colour="ink", width=1.5)
     sums = [sum(probabilities[token] for token in order[: k + 1]) for k in range(5)]
     for k, ((x, y), value) in enumerate(zip(points, sums)):
-        figure.parts.append(f'<circle cx="{number(x)}" cy="{number(y)}" r="3" class="{"orange" if k == 2 else "ink"}"/>')
+        figure.parts.append(
+            f'<circle cx="{number(x)}" cy="{number(y)}" r="3" class="{"orange" if k == 2 else "ink"}"/>'
+        )
         where = (x + 7, y + 13, "start") if k == 1 else (x - 5, y - 6, "end") if k == 0 else (x, y - 7, "middle")
         figure.text(*where[:2], f"{value:.2f}" if value < 0.999 else "1", "small mono", where[2])
     figure.line((left + 2 * step - 8, level(0.62)), (left + 2 * step - 8, bottom + 20), colour="purple", dashed=True)
