@@ -1,4 +1,4 @@
-"""Lesson 20: the two orders of a block, the numbers that a norm runs over, and three activations."""
+"""Lesson 20: the two orders of a block, the numbers that a norm runs over, three activations, and the gate of SwiGLU."""
 
 from math import erf, exp, sqrt
 
@@ -36,7 +36,7 @@ def branch(figure, x, top, boxes):
 
 
 def blocks():
-    figure = Figure("Pre-norm: the norms stand beside the stream. Post-norm: they stand in it", 348)
+    figure = Figure("Pre-norm: the norms are in the branches. Post-norm: they are in the stream", 348)
     for left, title in ((14, "pre-norm"), (196, "post-norm")):
         figure.text(left, 22, title, "strong")
         figure.text(left + 16, 44, "X", "mono strong", "middle")
@@ -109,25 +109,75 @@ def curves():
 
 
 def axis():
-    """LayerNorm of the chapter's two tokens."""
-    tokens = [[8.0, 2.0, 2.0, 0.0], [1.0, 5.0, 1.0, 5.0]]
-    figure = Figure("LayerNorm runs along each row: the four features of one token, and no other token", 178)
-    features, left, width = [f"feature {j}" for j in range(4)], 64, 56
-    figure.matrix(left, 26, tokens, 0, (width, 26), rows=("token 0", "token 1"), columns=features)
-    normalized = []
-    for i, row in enumerate(tokens):
-        mean = sum(row) / len(row)
-        variance = sum((x - mean) ** 2 for x in row) / len(row)
-        normalized.append([(x - mean) / sqrt(variance + 1e-5) for x in row])
-        colour = ("orange", "blue")[i]
-        figure.rect(left + 2, 28 + i * 26, 4 * width - 4, 22, colour, 0.18, colour)
-        words = f"token {i}: mean {mean:.0f}, variance {variance:.0f}"
-        figure.text(left - 50 + 166 * i, 100, words, f"{colour} small")
-    figure.arrow((left + 2 * width, 82), (left + 2 * width, 90))
-    bottom = figure.matrix(left, 112, normalized, 2, (width, 22), rows=("token 0", "token 1"))[1]
-    figure.text(14, bottom + 16, "Down a column, over tokens: never.", "dim small")
+    """Which numbers share a mean: two sequences of two tokens, the first of them the chapter's."""
+    sequences = [[[8.0, 2.0, 2.0, 0.0], [1.0, 5.0, 1.0, 5.0]], [[4.0, 0.0, 2.0, 2.0], [6.0, 3.0, 3.0, 0.0]]]
+    figure = Figure(
+        "A layer norm runs along a row, the features of one token; batch norm runs down a column, through all tokens",
+        268,
+    )
+    cell, width, lefts = (34, 24), 136, (62, 212)
+    for top, title, words in (
+        (44, "LayerNorm, RMSNorm: one token", "One of the L·B tokens: mean {0:g}, variance {1:g}"),
+        (174, "batch norm: one feature of all tokens", "One of the E features: mean {0:g}, variance {1:g}"),
+    ):
+        rows = top == 44
+        figure.text(12, top - 26, title, f"small strong {'orange' if rows else 'purple'}")
+        for b, (left, tokens) in enumerate(zip(lefts, sequences)):
+            if rows and b == 0:
+                figure.rect(left, top, width, cell[1], "orange", 0.25, "orange", 0)
+            if not rows:
+                figure.rect(left, top, cell[0], 2 * cell[1], "purple", 0.25, "purple", 0)
+            figure.matrix(left, top, tokens, 0, cell, rows=("token 0", "token 1") if b == 0 else ())
+            figure.text(left + width / 2, top - 6, f"sequence {b}", "small dim", "middle")
+        numbers = sequences[0][0] if rows else [token[0] for tokens in sequences for token in tokens]
+        mean = sum(numbers) / len(numbers)
+        variance = sum((x - mean) ** 2 for x in numbers) / len(numbers)
+        figure.text(12, top + 70, words.format(mean, round(variance, 2)), "small")
+    figure.text(12, 260, "Columns: features 0 to 3.", "small dim")
+    return figure
+
+
+def gate():
+    """SwiGLU for the first token of the worked example."""
+    x, W_gate, W_up = (1, 2), ((1, -1, 0), (0, 0, 2)), ((2, 2, 1), (0, 1, 1))
+    W_down = ((1, 0), (0, 1), (1, 1))
+
+    def times(row, weight):
+        return [sum(a * line[j] for a, line in zip(row, weight)) for j in range(len(weight[0]))]
+
+    before, passing = times(x, W_gate), times(x, W_up)
+    share = [a / (1 + exp(-a)) for a in before]
+    product = [a * b for a, b in zip(share, passing)]
+    figure = Figure("The gate of SwiGLU: silu of one projection multiplies the other, feature by feature", 286)
+    cell, middle = (46, 24), 180
+
+    def row(center, top, values, colour, label, side):
+        left = center - cell[0] * len(values) / 2
+        figure.rect(left, top, cell[0] * len(values), cell[1], colour, 0.15, None, 0)
+        figure.matrix(left, top, [values], 2, cell)
+        figure.text(center, top - 6 if side == "above" else top + 38, label, f"small {colour}", "middle")
+
+    gate_at, up_at = 92, 268
+    row(middle, 24, list(x), "dim", "x", "above")
+    figure.arrow((150, 48), (gate_at, 72))
+    figure.arrow((210, 48), (up_at, 72))
+    row(gate_at, 92, before, "orange", "x W_gate", "above")
+    row(up_at, 92, passing, "blue", "x W_up", "above")
+    figure.arrow((gate_at, 116), (gate_at, 134))
+    figure.text(gate_at + 8, 129, "silu", "small orange")
+    row(gate_at, 136, share, "orange", "the gate", "below")
+    figure.line((up_at, 116), (up_at, 200))
+    figure.line((gate_at, 180), (gate_at, 200))
+    figure.arrow((gate_at, 200), (middle - 10, 200))
+    figure.arrow((up_at, 200), (middle + 10, 200))
+    figure.text(middle, 204, "∘", "strong", "middle")
+    figure.arrow((middle, 208), (middle, 216))
+    row(middle, 216, product, "green", "", "below")
+    figure.arrow((middle, 240), (middle, 256))
+    figure.text(middle + 8, 252, "W_down", "small dim")
+    row(middle, 258, times(product, W_down), "dim", "", "below")
     return figure
 
 
 def figures():
-    return {"blocks": blocks(), "axis": axis(), "curves": curves()}
+    return {"blocks": blocks(), "axis": axis(), "curves": curves(), "gate": gate()}

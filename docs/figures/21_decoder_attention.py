@@ -5,7 +5,7 @@ from svg import Figure, number
 
 def flow():
     figure = Figure(
-        "X is projected to queries, keys and values, and split into heads; queries and keys are normalized and turned by their "
+        "X is projected to queries, keys and values, and split into heads; queries and keys are normalized and rotated by their "
         "positions; keys and values go into the cache; the queries attend to all of it that the mask shows",
         414,
     )
@@ -50,7 +50,7 @@ def flow():
     figure.arrow((191, 198), (191, 216))
     figure.arrow((302, 110), (302, 216))
     figure.rect(135, 216, 218, 42, "orange", 0.12, "orange")
-    lines(244, 233, ("KV cache: append, then read all", "strong"), ("S x D x G·B, keys are turned", "dim"))
+    lines(244, 233, ("KV cache: append, then read all", "strong"), ("S x D x G·B, keys are rotated", "dim"))
     down(80, 198, 284)
     down(191, 258, 284)
     down(302, 258, 284)
@@ -80,10 +80,10 @@ def calls():
     )
     cell, window, top = 20, 3, 62
     kinds = {
-        "call 1": ("blue", 0.6, None),
-        "call 2": ("orange", 0.6, None),
-        "call 3": ("green", 0.6, None),
-        "too old": ("dim", 0.45, None),
+        "call 1": ("blue", 0.45, None),
+        "call 2": ("orange", 0.45, None),
+        "call 3": ("green", 0.45, None),
+        "too old": ("dim", 0.25, None),
         "future": ("faint", 0, "dim"),
     }
 
@@ -98,8 +98,11 @@ def calls():
         call_of = [call for call, size in enumerate(sizes) for _ in range(size)]
         for i in range(total):
             for j in range(total):
-                fill, opacity, _ = kinds[kind_of(i, j, call_of[i])]
+                kind = kind_of(i, j, call_of[i])
+                fill, opacity, _ = kinds[kind]
                 figure.rect(left + j * cell, top + i * cell, cell, cell, fill, opacity, "faint", 0)
+                if kind.startswith("call"):
+                    figure.text(left + (j + 0.5) * cell, top + (i + 0.5) * cell + 4, kind[-1], "small strong", "middle")
             figure.text(left - 6, top + (i + 0.5) * cell + 4, str(i), "dim small", "end")
         for j in range(total):
             figure.text(left + (j + 0.5) * cell, top - 6, str(j), "dim small", "middle")

@@ -1,7 +1,7 @@
-"""Lesson 22: the whole model with its shapes, and what temperature, top-k and top-p make of one distribution."""
+"""Lesson 22: the whole model with its shapes, what temperature, top-k and top-p make of one distribution, and a generation."""
 
 from course import golden
-from svg import Figure
+from svg import Figure, number
 
 
 def model():
@@ -56,35 +56,91 @@ def model():
 
 
 def sampling():
-    panels = [
-        ("plain", "the softmax"),
-        ("cold", "temperature 0.5"),
-        ("hot", "temperature 2"),
-        ("top_k", "top-k 2"),
-        ("top_p", "top-p 0.75"),
-        ("both", "top-k 3, then top-p 0.55"),
-    ]
+    """Temperature above; below it, which tokens top-k and top-p keep of the sorted ones."""
+    logits = "Logits: 1, 3, 0, 2, 2. Below each bar: its id."
     figure = Figure(
-        "One distribution over five tokens six times: as it is, sharper at temperature 0.5, flatter at temperature 2, with "
-        "only two tokens after top-k 2, with three after top-p 0.75, and with one after top-k 3 and top-p 0.55",
-        424,
+        "One distribution over five tokens: as it is, sharper at temperature 0.5, flatter at temperature 2. Sorted by probability, its "
+        "running sum is 0.52, 0.71, 0.90, 0.97 and 1: token 4 crosses 0.75, and belongs to the nucleus",
+        394,
     )
-    for k, (case, title) in enumerate(panels):
-        left, top = 16 + 176 * (k % 2), 12 + 132 * (k // 2)
-        values = [value for row in golden("22_language_model", "by_hand", case) for value in row]
-        figure.text(left, top + 6, title, "small strong")
-        for i, value in enumerate(values):
-            height, x = 70 * value, left + 32 * i
-            colour = "green" if case in ("top_k", "top_p", "both") else "blue"
-            figure.rect(
-                x, top + 102 - height, 22, max(height, 1), colour if value > 0 else "dim", 0.7 if value > 0 else 0.4
-            )
-            text = "0" if value == 0 else f"{value:.2f}" if value >= 0.005 else f"{value:.3f}"
-            figure.text(x + 11, top + 97 - height, text, "small", "middle")
-            figure.text(x + 11, top + 116, str(i), "small dim", "middle")
-    figure.text(16, 416, "Below each bar: its id. Logits: 1, 3, 0, 2, 2.", "dim small")
+    for k, (case, title) in enumerate((("plain", "the softmax"), ("cold", "T = 0.5"), ("hot", "T = 2"))):
+        left = 12 + 116 * k
+        figure.text(left, 18, title, "small strong")
+        for i, value in enumerate(golden("22_language_model", "by_hand", case)[0]):
+            x, height = left + 21 * i, 74 * value
+            figure.rect(x, 106 - height, 17, max(height, 1), "blue", 0.7, None, 2)
+            text = f"{value:.2f}".lstrip("0") if value >= 0.005 else "0"
+            figure.text(x + 8.5, 102 - height, text, "small", "middle")
+            figure.text(x + 8.5, 120, str(i), "small dim", "middle")
+    figure.text(12, 138, logits, "small dim")
+
+    probabilities = golden("22_language_model", "by_hand", "plain")[0]
+    order = sorted(range(5), key=lambda i: -probabilities[i])  # stable: of equals the smaller id first
+    left, bottom, tall, step, wide = 40, 346, 170, 56, 40
+    figure.text(12, 162, "sorted, with the running sum", "small strong")
+
+    def level(y):
+        return bottom - tall * y
+
+    for y in (0, 0.5, 1):
+        figure.text(left - 8, level(y) + 4, f"{y:g}", "small dim", "end")
+        figure.line((left - 4, level(y)), (left + 5 * step, level(y)), colour="faint")
+    figure.line((left - 4, level(0.75)), (left + 5 * step, level(0.75)), colour="orange", width=1.5, dashed=True)
+    figure.text(left + 5 * step, level(0.75) + 14, "top_p = 0.75", "small orange", "end")
+    total, points = 0.0, []
+    for k, token in enumerate(order):
+        kept, x = total < 0.75, left + step * k
+        height = tall * probabilities[token]
+        figure.rect(x, bottom - height, wide, height, "green" if kept else "dim", 0.7 if kept else 0.35, None, 2)
+        total += probabilities[token]
+        points.append((x + wide / 2, level(total)))
+        figure.text(x + wide / 2, bottom + 15, f"id {token}", "small strong green" if kept else "small dim", "middle")
+    figure.line(*points, colour="ink", width=1.5)
+    sums = [sum(probabilities[token] for token in order[: k + 1]) for k in range(5)]
+    for k, ((x, y), value) in enumerate(zip(points, sums)):
+        figure.parts.append(
+            f'<circle cx="{number(x)}" cy="{number(y)}" r="3" class="{"orange" if k == 2 else "ink"}"/>'
+        )
+        where = (x + 7, y + 13, "start") if k == 1 else (x - 5, y - 6, "end") if k == 0 else (x, y - 7, "middle")
+        figure.text(*where[:2], f"{value:.2f}" if value < 0.999 else "1", "small mono", where[2])
+    figure.line((left + 2 * step - 8, level(0.62)), (left + 2 * step - 8, bottom + 20), colour="purple", dashed=True)
+    figure.text(left + 2 * step - 4, level(0.55), "top-k 2 ends here", "small purple")
+    figure.text(12, 384, "Token 4 crosses the rule and is the last one kept.", "small")
+    return figure
+
+
+def shift():
+    """The generation of the chapter: which row of logits is about which token."""
+    figure = Figure(
+        "Tokens 1, 1, 0, 2, 0 at the positions 0 to 4. Each row of logits is about the token one position later. The prompt goes through "
+        "the model in call 1, token 2 in call 2; the last token goes through no call",
+        236,
+    )
+    left, step, wide = 66, 58, 46
+    known, drawn = "dim", "green"
+    tokens = [1, 1, 0, *(int(token) for token in golden("22_language_model", "by_hand", "tokens"))]
+    for first, last, label in ((0, 2, "call 1: the prompt"), (3, 3, "call 2")):
+        x0, x1 = left + step * first, left + step * last + wide
+        figure.line((x0, 34), (x0, 28), (x1, 28), (x1, 34), colour="blue")
+        figure.text((x0 + x1) / 2, 20, label, "small blue", "middle")
+    for y, label in ((54, "input"), (98, "logits"), (160, "next")):
+        figure.text(8, y + 4, label, "small dim")
+    for position, token in enumerate(tokens):
+        x = left + step * position
+        last = position == len(tokens) - 1
+        if not last:
+            figure.box(x, 42, wide, 24, str(token), "mono", "blue")
+            figure.arrow((x + wide / 2, 66), (x + wide / 2, 86))
+            colour = drawn if position >= 2 else known
+            figure.box(x, 86, wide, 24, f"row {position if position < 3 else 0}", "small", colour)
+            figure.arrow((x + wide / 2, 110), (x + step + wide / 2, 148), colour=colour)
+            figure.box(x + step, 148, wide, 24, str(tokens[position + 1]), "mono", colour)
+        figure.text(x + wide / 2, 190, str(position), "small dim", "middle")
+    figure.text(8, 190, "position", "small dim")
+    figure.text(8, 210, "Grey: known, so perplexity compares the row with it.", "small")
+    figure.text(8, 227, "Green: drawn from the last row of a call.", "small green")
     return figure
 
 
 def figures():
-    return {"model": model(), "sampling": sampling()}
+    return {"model": model(), "sampling": sampling(), "shift": shift()}

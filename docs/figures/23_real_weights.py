@@ -1,8 +1,9 @@
-"""Lesson 23: a safetensors file byte by byte, and a word on its way through byte-level BPE."""
+"""Lesson 23: a safetensors file byte by byte, a word on its way through byte-level BPE, and two weights loaded in three ways."""
 
 import json
 import pathlib
 
+from course import golden
 from svg import Figure
 
 MODEL = pathlib.Path(__file__).resolve().parents[2] / "tests" / "23_real_weights" / "models" / "gpt2"
@@ -99,5 +100,43 @@ def merges():
     return figure
 
 
+def weights():
+    """Two weights loaded right, with one transposed, and exchanged: the scores of two tokens, and the attention of the second."""
+    figure = Figure(
+        "Two 2 x 2 weights loaded right, with W_q transposed, and with W_q and W_k exchanged: every shape is the same, the scores and "
+        "the attention of token 1 are not",
+        262,
+    )
+    W_q, W_k = [[1, 2], [0, 1]], [[1, 1], [0, 2]]
+    transposed = [list(column) for column in zip(*W_q)]
+    panels = [
+        ("right", "loaded right", (W_q, W_k)),
+        ("transposed", "W_q transposed", (transposed, W_k)),
+        ("exchanged", "exchanged", (W_k, W_q)),
+    ]
+    for k, (case, title, (query, key)) in enumerate(panels):
+        left, colour, cell = 12 + 118 * k, "green" if k == 0 else "orange", (22, 22)
+        figure.text(left + 50, 20, title, f"small strong {colour}", "middle")
+        for name, matrix, shift, changed in (("W_q", query, 0, k > 0), ("W_k", key, 56, k == 2)):
+            figure.text(left + shift + 22, 42, name, "small dim", "middle")
+            if changed:
+                figure.rect(left + shift, 48, 44, 44, "orange", 0.15, None, 0)
+            figure.matrix(left + shift, 48, matrix, 0, cell)
+        figure.arrow((left + 50, 98), (left + 50, 112))
+        figure.text(left + 58, 109, "Q Kᵀ", "small dim")
+        scores = [[sum(a * b for a, b in zip(row, other)) for other in key] for row in query]
+        figure.rect(left + 28, 140, 44, 22, colour, 0.2, None, 0)
+        figure.matrix(left + 28, 118, scores, 0, cell)
+        for j, weight in enumerate(golden("23_real_weights", "worked", case)[1]):
+            top = 192 + 22 * j
+            figure.text(left, top + 11, f"to {j}", "small dim")
+            figure.rect(left + 30, top, 44, 14, "faint", 0.5, None, 2)
+            figure.rect(left + 30, top, 44 * weight, 14, colour, 0.75, None, 2)
+            figure.text(left + 78, top + 11, f"{weight:.2f}", "small mono")
+    figure.text(12, 182, "What token 1 (the shaded row of scores) attends to:", "small")
+    figure.text(12, 254, "Token 0 attends to itself alone, in all three.", "small dim")
+    return figure
+
+
 def figures():
-    return {"file": file(), "merges": merges()}
+    return {"file": file(), "merges": merges(), "weights": weights()}

@@ -16,7 +16,7 @@ std::vector<std::string> byte_symbols();
 /// The character of every byte: " é" (the bytes 20 C3 A9) gives "Ġ", "Ã", "©".
 std::vector<std::string> to_symbols(const std::string& bytes);
 
-/// The way back: "ĠÃ©" gives " é".
+/// The inverse: "ĠÃ©" gives " é".
 ///
 /// @throws std::invalid_argument naming symbols and the character, when one stands for no byte; or as split_characters.
 std::string from_symbols(const std::string& symbols);

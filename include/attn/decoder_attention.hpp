@@ -35,7 +35,7 @@ struct DecoderAttentionConfig {
 arma::umat positions_after(const arma::uvec& old_lengths, arma::uword L);
 
 /// What the new tokens of each sequence see of a cache that holds the old ones and them: row i of sequence b is at
-/// position p = old_lengths(b) + i, and sees the keys j <= p, with a window only those with j > p - window. Rows from
+/// position p = old_lengths(b) + i, and sees the keys j <= p, with a window only those with p - j < window. Rows from
 /// new_lengths(b) on are padding, and see no key.
 ///
 /// @param old_lengths tokens of each sequence before the new ones, B numbers
@@ -73,7 +73,7 @@ arma::cube grouped_attention(const arma::cube& Q, const arma::cube& K, const arm
 /// divided by sqrt(D): where Gemma's query_pre_attn_scalar is not D, multiply the weight of query_proj by
 /// sqrt(D / scalar), or with QK-norm that of query_norm.
 ///
-/// The cache keeps what attention reads: keys that are normalized and turned already, and values as they are projected.
+/// The cache keeps what attention reads: keys that are normalized and rotated already, and values as they are projected.
 class DecoderAttention {
  public:
   Linear query_proj;   ///< E -> H·D

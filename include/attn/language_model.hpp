@@ -50,7 +50,7 @@ class DecoderBlock {
   AnyFeedForward feed_forward;
 
   /// With norms, feed-forward network and attention as the architecture says. For gpt2 all speeds of RoPE are zero, so
-  /// that nothing is turned, whatever config.attention says.
+  /// that nothing is rotated, whatever config.attention says.
   ///
   /// @throws std::invalid_argument naming hidden_dim, when it is zero; or as DecoderAttention does.
   explicit DecoderBlock(const LanguageModelConfig& config);

@@ -37,8 +37,8 @@ struct SamplingConfig {
 ///
 /// @param logits (1 x V), as in log_softmax_rows
 /// @return       (1 x V), non-negative, with the sum 1
-/// @throws std::invalid_argument naming logits, when V is zero or one is NaN; temperature, when it is below zero or not
-///         finite; or top_p, when it is not above 0 and at most 1. A top_k above V is V.
+/// @throws std::invalid_argument naming logits and its shape, when V is zero; logits, when one is NaN; temperature, when
+///         it is below zero or not finite; or top_p, when it is not above 0 and at most 1. A top_k above V is V.
 arma::rowvec token_probabilities(const arma::rowvec& logits, const SamplingConfig& config = {});
 
 /// A number from 0 to below 1, the same on every system for the same seed: the upper 53 bits of the generator's next

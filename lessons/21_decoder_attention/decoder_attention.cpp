@@ -27,15 +27,16 @@ DecoderAttention::DecoderAttention(const DecoderAttentionConfig& config)
       key_norm(1),
       config_(config),
       cache_(1) {
-  // TODO(21.4): put the right sizes above in place of the 1s: biases if config.bias says so, norms as wide as a head, a
+  // TODO(21.4): put the right sizes above instead of the 1s: biases if config.bias says so, norms as wide as a head, a
   // cache for the key/value heads. config_.head_dim becomes D. Reject what the header lists.
   todo("21.4");
 }
 
 // X (L x E x B), lengths (B) or empty -> (L x E x B)
 arma::cube DecoderAttention::extend(const arma::cube& X, const arma::uvec& lengths) {
-  // TODO(21.5): reject an X of the wrong shape. Project, normalize if config_.qk_norm says so, turn queries and keys by
-  // their absolute positions, append keys and values to the cache, then let the new queries attend to all of it.
+  // TODO(21.5): reject an X of the wrong shape. Project, normalize if config_.qk_norm says so, rotate queries and keys
+  // by their absolute positions, append keys and values to the cache, then let the new queries attend to all of it.
+  // While no sequence has a token, return zeros.
   todo("21.5");
 }
 

@@ -15,7 +15,8 @@ arma::umat positions_after(const arma::uvec& old_lengths, arma::uword L) {
 Mask decoder_mask(const arma::uvec& old_lengths, const arma::uvec& new_lengths, arma::uword L, arma::uword S,
                   arma::uword window) {
   // TODO(21.2): 1 where a new token sees a key: not after its own position, and with a window (not 0) only the newest,
-  // its own among them. Rows that are padding see nothing. Reject lengths that do not fit each other, L or S.
+  // its own among them. Rows that are padding see nothing. Sizes are unsigned: a difference below 0 wraps around. Reject
+  // lengths that do not fit each other, L or S.
   todo("21.2");
 }
 

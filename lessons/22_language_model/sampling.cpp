@@ -14,8 +14,9 @@ arma::mat log_softmax_rows(const arma::mat& logits) {
 
 // logits (1 x V) -> (1 x V)
 arma::rowvec token_probabilities(const arma::rowvec& logits, const SamplingConfig& config) {
-  // TODO(22.2): the softmax of logits / temperature (at 0 the largest logit gets it all); then top-k; then top-p. What is
-  // left is divided by its sum after each. Reject what the header lists.
+  // TODO(22.2): the softmax of logits / temperature, where the largest logit is subtracted before the division (at
+  // temperature 0 it gets all); then top-k; then top-p. What is left is divided by its sum after each. Reject what the
+  // header lists.
   todo("22.2");
 }
 

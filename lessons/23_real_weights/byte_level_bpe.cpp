@@ -12,7 +12,8 @@ std::vector<TextPart> cut_at_specials(const std::string& text, const std::vector
 }
 
 ByteLevelBPE::ByteLevelBPE(TokenizerData data) : data_(std::move(data)), splitter_(data_.splitting) {
-  // TODO(23.7): fill ranks_ from data_.merges, and ids_ from data_.tokens, where an empty text is no token.
+  // TODO(23.7): fill ranks_ from data_.merges, and ids_ from data_.tokens, where an empty text is not a token. The place in
+  // either list is the rank, or the id.
   todo("23.7");
 }
 

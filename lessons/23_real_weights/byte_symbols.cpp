@@ -6,7 +6,7 @@
 namespace attn {
 
 std::vector<std::string> byte_symbols() {
-  // TODO(23.4): a visible character for each of the 256 bytes, as UTF-8.
+  // TODO(23.4): a visible character for each of the 256 bytes, as UTF-8: one byte below U+0080, two from there on.
   todo("23.4");
 }
 

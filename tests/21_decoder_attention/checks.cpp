@@ -944,9 +944,13 @@ TEST(DecoderAttention, AcceptsSequencesWithoutTokens) {
   const arma::uvec none = {0, 0, 0};
   const std::string threw = refusal([&] { attention.extend(normal(2, 14, 3), none); });
   ASSERT_HOLDS(threw.empty(), "extend threw: " + threw)
-      << note("all lengths are 0: no sequence has a token yet, and no row of the result means anything")
+      << note("all lengths are 0: no sequence has a token yet, and the result is zeros")
       << (threw.find("S is 0") != std::string::npos ? likely_mistake("empty_rejected") : "");
-  EXPECT_THAT(attention.extend(normal(2, 14, 3), none), HasShape({{"L", 2}, {"E", 14}, {"B", 3}}));
+  const arma::cube padding = normal(2, 14, 3), before = attention.extend(padding, none);
+  ASSERT_THAT(before, HasShape({{"L", 2}, {"E", 14}, {"B", 3}}));
+  EXPECT_THAT(before, IsNear(arma::cube(2, 14, 3, arma::fill::zeros), token_axes))
+      << note("no sequence has a token yet, so there is nothing to attend to")
+      << (arma::approx_equal(before, padding, "absdiff", 0) ? likely_mistake("empty_returns_input") : "");
   expect_lengths(attention, none);
   const std::vector<Chunk> chunks = {{normal(4, 14, 3), {0, 3, 0}}, {normal(4, 14, 3), {2, 4, 0}}};
   std::vector<Chunk> extended;

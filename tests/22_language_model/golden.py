@@ -202,7 +202,14 @@ def by_hand():
     }.items():
         case.add(name, token_probabilities(logits.clone(), **sampling)[None], "one V")
     embedding = doubles([[3, 4], [4, -3], [0, 5]])
-    return case.add("logits", RMSNorm(2, 0)(embedding[None, :2]) @ embedding.T, "B L V")
+    logits = RMSNorm(2, 0)(embedding) @ embedding.T  # row i: after token i
+    after_prompt = token_probabilities(logits[0].clone(), temperature=2)  # the prompt ends with token 0
+    first = int((after_prompt.cumsum(-1) <= 0.70).sum())
+    after_first = token_probabilities(logits[first].clone(), temperature=2)
+    second = int((after_first.cumsum(-1) <= 0.20).sum())
+    case.add("drawn_from", torch.stack((after_prompt, after_first)), "L V").add("tokens", doubles([first, second]), "L")
+    case.add("loss", F.cross_entropy(logits[[0, 1]], torch.tensor([1, 1]))[None, None], "one one")
+    return case.add("logits", logits[None, :2], "B L V")
 
 
 def sampling(seed):

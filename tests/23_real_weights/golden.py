@@ -88,9 +88,16 @@ def texts():
 
 
 def worked():
-    """The example of the chapter: what the words of a text become, by the tokenizer of models/gpt2."""
-    tokenizer = models.tokenizers()["gpt2"]
-    return Case().add("ids", numbers(tokenizer.encode("the other theé")), "A")
+    """The examples of the chapter: 16-bit numbers, a text, and what attention weights become when weights are loaded wrong."""
+    case = Case().add("ids", numbers(models.tokenizers()["gpt2"].encode("the other theé")), "A")
+    signed = torch.tensor([0x4248, 0xC049], dtype=torch.int32).to(torch.int16)
+    case.add("half", signed.view(torch.float16).double(), "A").add("brain", signed.view(torch.bfloat16).double(), "A")
+    W_q, W_k = torch.tensor([[1.0, 2], [0, 1]]), torch.tensor([[1.0, 1], [0, 2]])
+    loaded = {"right": (W_q, W_k), "transposed": (W_q.T, W_k), "exchanged": (W_k, W_q)}
+    for name, (query, key) in loaded.items():
+        scores = (query @ key.T / 2**0.5).masked_fill(torch.ones(2, 2).triu(1) == 1, -torch.inf)
+        case.add(name, scores.softmax(-1), "L S")
+    return case
 
 
 def cases():

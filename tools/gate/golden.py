@@ -23,6 +23,7 @@ import argparse
 import difflib
 import importlib.util
 import json
+import os
 import pathlib
 import re
 import sys
@@ -143,6 +144,7 @@ def main():
     parser.add_argument("--check", nargs="*", metavar="NN", help="compare with files and chapters instead of writing")
     lessons_to_check = parser.parse_args().check
     torch.set_default_dtype(torch.float64)
+    os.chdir(ROOT)  # a block may read the course's files, as it would for a reader in the course's folder
     problems = 0
     for path in sorted(TESTS.glob("[0-9][0-9]_*/golden.py")):
         name = path.parent.name

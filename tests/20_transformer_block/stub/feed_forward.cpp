@@ -7,7 +7,7 @@ namespace attn {
 
 FeedForward::FeedForward(arma::uword embed_dim, arma::uword hidden_dim, Activation function)
     : up_proj(1, 1), down_proj(1, 1), activation(Activation::relu) {
-  // TODO(20.4): put the right sizes above in place of the 1s, and the given function. Reject sizes of 0, each by its own
+  // TODO(20.4): put the right sizes above instead of the 1s, and the given function. Reject sizes of 0, each by its own
   // name (require_positive in attn/shape.hpp).
   todo("20.4");
 }
@@ -20,7 +20,7 @@ arma::cube FeedForward::operator()(const arma::cube& X) const {
 
 SwiGLU::SwiGLU(arma::uword embed_dim, arma::uword hidden_dim)
     : gate_proj(1, 1, false), up_proj(1, 1, false), down_proj(1, 1, false) {
-  // TODO(20.5): put the right sizes above in place of the 1s. Reject sizes of 0, each by its own name.
+  // TODO(20.5): put the right sizes above instead of the 1s. Reject sizes of 0, each by its own name.
   todo("20.5");
 }
 

@@ -6,7 +6,7 @@
 namespace attn {
 
 LayerNorm::LayerNorm(arma::uword dim, double eps) : epsilon(0) {
-  // TODO(20.1): put eps in place of the 0, reject a dim of 0, and set weight (1 x dim) to ones and bias (1 x dim) to
+  // TODO(20.1): put eps instead of the 0, reject a dim of 0, and set weight (1 x dim) to ones and bias (1 x dim) to
   // zeros.
   todo("20.1");
 }
@@ -19,7 +19,7 @@ arma::cube LayerNorm::operator()(const arma::cube& X) const {
 }
 
 RMSNorm::RMSNorm(arma::uword dim, double eps) : epsilon(0) {
-  // TODO(20.2): put eps in place of the 0, reject a dim of 0, and set weight (1 x dim) to ones.
+  // TODO(20.2): put eps instead of the 0, reject a dim of 0, and set weight (1 x dim) to ones.
   todo("20.2");
 }
 

@@ -10,7 +10,7 @@ DecoderBlock::DecoderBlock(const LanguageModelConfig& config)
       attention(config.attention),
       feed_forward_norm(RMSNorm(1)),
       feed_forward(SwiGLU(1, 1)) {
-  // TODO(22.4): put norms, attention and feed-forward network of config.architecture above in place of these. For gpt2 all
+  // TODO(22.4): put norms, attention and feed-forward network of config.architecture above instead of these. For gpt2 all
   // of rope_speeds are 0. config.norm_epsilon is for all norms, also those inside of attention.
   todo("22.4");
 }
