@@ -11,7 +11,9 @@ LESSON = "24_attention_backward"
 
 def slope():
     """x² at x = 1, with the secants to x = 1.5 and x = 1.1."""
-    figure = Figure("The curve x² with its tangent at x = 1, and two secants: the nearer the second point, the closer", 232)
+    figure = Figure(
+        "The curve x² with its tangent at x = 1, and two secants: the nearer the second point, the closer", 232
+    )
     left, bottom, wide, tall = 34, 186, 190, 62  # of one unit each
 
     def at(x, y):
@@ -88,7 +90,7 @@ def graph():
     figure = Figure(
         "Forward, on the left and downwards: scores, softmax, dropout, values. Backward, on the right and upwards: the same steps "
         "in reverse. Each gradient has the shape of what it belongs to",
-        446,
+        456,
     )
     left, right, width, tall, step = 12, 198, 150, 26, 66
     figure.text(left + width / 2, 20, "forward", "blue strong", "middle")
@@ -132,7 +134,7 @@ def graph():
     figure.line((12, 408), (36, 408), colour="purple", dashed=True)
     figure.text(42, 412, "saved: Q, K, V, weights, dropout's mask", "dim small")
     figure.line((12, 424), (36, 424), colour="dim", dashed=True)
-    figure.text(42, 428, "mixing: made again from weights and mask", "dim small")
+    figure.text(42, 428, "mixing: recomputed from weights and mask", "dim small")
     figure.line((12, 440), (36, 440), colour="green")
     figure.text(42, 444, "to the loss, and back", "green small")
     return figure
@@ -224,4 +226,10 @@ def step_size():
 
 
 def figures():
-    return {"slope": slope(), "scalar_graph": scalar_graph(), "graph": graph(), "jacobian": jacobian(), "step_size": step_size()}
+    return {
+        "slope": slope(),
+        "scalar_graph": scalar_graph(),
+        "graph": graph(),
+        "jacobian": jacobian(),
+        "step_size": step_size(),
+    }

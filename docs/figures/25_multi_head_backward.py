@@ -43,14 +43,14 @@ def graph():
         for x, lines in ((left, forward), (right, backward)):
             for k, line in enumerate(lines):
                 figure.text(x + 18, (upper + lower) / 2 + 4 + 14 * (k - (len(lines) - 1) / 2), line, "dim small")
-    for i in (0, 2, 4):  # what is kept goes to the step back that uses it
+    for i in (0, 2, 4):  # what is saved goes to the step that uses it
         figure.arrow(
             (left + width, tops[i] + 13), (right + 6, (tops[i] + tall + tops[i + 1]) / 2), colour="purple", dashed=True
         )
     figure.arrow((left + width, tops[5] + 13), (right, tops[5] + 13), colour="green")
-    figure.text(180, tops[5] + 46, "green: to the loss, whose gradient comes back", "green small", "middle")
+    figure.text(180, tops[5] + 46, "green: to the loss, and back", "green small", "middle")
     figure.line((12, 444), (36, 444), colour="purple", dashed=True)
-    figure.text(42, 448, "kept: X and merged, for d_W; Q, K, V, weights", "dim small")
+    figure.text(42, 448, "saved: X and merged, for d_W; Q, K, V, weights", "dim small")
     figure.text(12, 472, "Gradients of the weights:", "orange small")
     figure.text(12, 490, "d_W_q = Xᵀ d_Q, ..., d_W_o = mergedᵀ d_output", "dim small")
     return figure
@@ -134,7 +134,9 @@ def outer_products():
 
 def clock(figure, x, y, radius, hands):
     """As in lesson 14: (a, b) points up by a and to the right by b, and a positive angle turns clockwise."""
-    figure.parts.append(f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(radius)}" class="faint-line" fill="none"/>')
+    figure.parts.append(
+        f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(radius)}" class="faint-line" fill="none"/>'
+    )
     figure.line((x - radius, y), (x + radius, y), colour="faint")
     figure.line((x, y - radius), (x, y + radius), colour="faint")
     figure.text(x, y - radius - 5, "a", "dim small", "middle")
@@ -150,7 +152,9 @@ def arc(figure, x, y, radius, begin, end, colour):
 
 
 def rotation():
-    figure = Figure("Forward, a key is rotated by 90 degrees, clockwise. Backward, its gradient is rotated by minus 90 degrees", 218)
+    figure = Figure(
+        "Forward, a key is rotated by 90 degrees, clockwise. Backward, its gradient is rotated by minus 90 degrees", 218
+    )
     *_, before, after = rotated_keys_gradients()
     radius, y = 62, 112
     for x, heading, colour in ((92, "forward: by +t", "blue"), (268, "backward: by −t", "orange")):
@@ -160,7 +164,7 @@ def rotation():
     figure.text(106, y - 6, "(0, 1)", "dim small mono")
     figure.text(86, y + 56, "(−1, 0)", "blue small mono", "end")
     length = hypot(*before)
-    hands = ((tuple(v / length for v in vector) for vector in (before, after)))
+    hands = (tuple(v / length for v in vector) for vector in (before, after))
     clock(figure, 268, y, radius, tuple(zip(hands, ("dim", "orange"), (True, False))))
     begin, end = (atan2(vector[1], vector[0]) for vector in (before, after))
     arc(figure, 268, y, 28, begin - 0.08, end + 0.12, "orange")

@@ -60,8 +60,8 @@ def graph():
     middle, bottom = first + 92, second + 92
     forward_branch(figure, first, ("norm", "attention"))
     forward_branch(figure, second, ("norm", "feed-forward"))
-    backward_branch(figure, first, ("norm, back", "attention, back"))
-    backward_branch(figure, second, ("norm, back", "feed-forward, back"))
+    backward_branch(figure, first, ("norm", "attention"))
+    backward_branch(figure, second, ("norm", "feed-forward"))
     for x, colour, names in (
         (FORWARD, "blue", ("X", "h", "output")),
         (BACKWARD, "orange", ("d_X", "d_h", "d_output")),
@@ -77,13 +77,13 @@ def graph():
             figure.line(*points, colour=colour, width=2.2)
         tip = ((x, 322), (x, 340)) if down else ((x, 44), (x, 30))
         figure.arrow(*tip, colour=colour)
-    # what is kept goes across
+    # what is saved goes across
     left, right = FORWARD + 24 + WIDTH, BACKWARD + 24
     for top in (first, second):
         for y in (top + 25, top + 65):
             figure.arrow((left, y), (right, y), colour="purple", dashed=True)
     figure.line((12, 366), (36, 366), colour="purple", dashed=True)
-    figure.text(42, 370, "kept: what each step back needs", "dim small")
+    figure.text(42, 370, "saved: what each backward step reads", "dim small")
     return figure
 
 
@@ -118,7 +118,9 @@ def projection():
     def row(values):
         return "(" + ", ".join(f"{v:g}" for v in values).replace("-", "−") + ")"
 
-    lengths = {name: float(np.linalg.norm(v)) for name, v in (("g", g), ("m", mean), ("c", centred), ("a", along), ("r", rest))}
+    lengths = {
+        name: float(np.linalg.norm(v)) for name, v in (("g", g), ("m", mean), ("c", centred), ("a", along), ("r", rest))
+    }
     figure.text(12, 20, "1. Remove the mean", "small strong")
     names = ("g", "mean", "g − mean")
     right_triangle(figure, 24, 118, lengths["g"], lengths["m"], lengths["c"], 18, ("purple", "dim", "blue"), names)
