@@ -1,4 +1,4 @@
-"""Lesson 24: the computation graph forward and backward, the softmax's Jacobian, and the error of differences."""
+"""Lesson 24: a slope, a graph of five numbers, attention's graph, the softmax's Jacobian, the error of differences."""
 
 from math import log10
 
@@ -9,11 +9,88 @@ from svg import Figure
 LESSON = "24_attention_backward"
 
 
+def slope():
+    """x² at x = 1, with the secants to x = 1.5 and x = 1.1."""
+    figure = Figure(
+        "The curve x² with its tangent at x = 1, and two secants: the nearer the second point, the closer", 232
+    )
+    left, bottom, wide, tall = 34, 186, 190, 62  # of one unit each
+
+    def at(x, y):
+        return left + wide * (x - 0.5), bottom - tall * y
+
+    figure.line(at(0.5, 0), at(1.65, 0), colour="faint")
+    figure.line(at(0.5, 0), at(0.5, 2.7), colour="faint")
+    for x in (0.5, 1, 1.5):
+        figure.text(at(x, 0)[0], bottom + 15, f"{x:g}", "dim small", "middle")
+    for y in (1, 2):
+        figure.text(left - 6, at(0.5, y)[1] + 4, str(y), "dim small", "end")
+    figure.line(*(at(k / 40, (k / 40) ** 2) for k in range(20, 66)), colour="ink", width=2)
+    ends = []
+    for h, colour, dashed in ((0.5, "purple", True), (0.1, "orange", True), (0, "blue", False)):
+        rate = ((1 + h) ** 2 - 1) / h if h else 2
+        figure.line(at(0.65, 1 - 0.35 * rate), at(1.62, 1 + 0.62 * rate), colour=colour, width=1.6, dashed=dashed)
+        ends.append((f"h = {h:g}: {rate:g}" if h else f"tangent: {rate:g}", colour))
+        if h:
+            x, y = at(1 + h, (1 + h) ** 2)
+            figure.rect(x - 3, y - 3, 6, 6, colour, 1, None, 3)
+    x, y = at(1, 1)
+    figure.rect(x - 3.5, y - 3.5, 7, 7, "ink", 1, None, 3.5)
+    figure.text(x + 9, y + 13, "x = 1", "small")
+    figure.text(left + 8, 20, "x²", "strong")
+    for (label, colour), y in zip(ends, (32, 50, 68)):
+        figure.text(266, y, label, f"{colour} small strong")
+    figure.text(266, 14, "slope", "dim small")
+    figure.text(12, 225, "x up by h: slope = (f(1 + h) − f(1)) / h", "dim small")
+    return figure
+
+
+def scalar_graph():
+    """z = x·y + x, L = z² for x = 4, y = 0.5."""
+    x, y = 4.0, 0.5
+    a = x * y
+    z = a + x
+    d_z = 2 * z
+    values = {
+        "x": (x, d_z * y + d_z),
+        "y": (y, d_z * x),
+        "a = x · y": (a, d_z),
+        "z = a + x": (z, d_z),
+        "L = z²": (z * z, 1.0),
+    }
+    figure = Figure("Five numbers: forward from x and y to L, backward from L to x, which is reached on two paths", 234)
+    wide, tall = 72, 40
+    places = {"x": (8, 36), "y": (8, 142), "a = x · y": (104, 104), "z = a + x": (196, 56), "L = z²": (282, 56)}
+    for name, (left, top) in places.items():
+        value, gradient = values[name]
+        width = 70 if name == "L = z²" else wide
+        figure.rect(left, top, width, tall, "blue", 0.12, "blue")
+        figure.text(left + width / 2, top + 16, name, "small strong", "middle")
+        figure.text(left + 8, top + 33, f"{value:g}", "blue small mono")
+        figure.text(left + width - 8, top + 33, f"{gradient:g}", "orange small mono", "end")
+    edges = (
+        ((80, 48), (196, 66), "1", (140, 50)),
+        ((80, 66), (104, 112), f"{y:g}", (112, 92)),
+        ((80, 158), (104, 136), f"{x:g}", (98, 162)),
+        ((176, 116), (196, 92), "1", (192, 114)),
+        ((268, 76), (282, 76), f"{2 * z:g}", (275, 50)),
+    )
+    for start, end, rate, (left, top) in edges:
+        figure.arrow(start, end, colour="dim")
+        figure.text(left, top, rate, "purple small strong", "middle")
+    figure.text(8, 20, "value", "blue small strong")
+    figure.text(52, 20, "gradient", "orange small strong")
+    figure.text(118, 20, "rate of a step", "purple small strong")
+    figure.text(8, 208, f"d_x = {d_z:g} · {y:g} + {d_z:g} · 1 = {d_z * y + d_z:g}", "orange small mono")
+    figure.text(8, 225, "one term for each path from x to L", "dim small")
+    return figure
+
+
 def graph():
     figure = Figure(
         "Forward, on the left and downwards: scores, softmax, dropout, values. Backward, on the right and upwards: the same steps "
         "in reverse. Each gradient has the shape of what it belongs to",
-        440,
+        456,
     )
     left, right, width, tall, step = 12, 198, 150, 26, 66
     figure.text(left + width / 2, 20, "forward", "blue strong", "middle")
@@ -27,13 +104,14 @@ def graph():
         ("V (S x Dv)", "d_V (S x Dv)"),
     ]
     steps = [
-        ("Q Kᵀ / √D, mask", "d_scores K: d_Q"),
-        ("softmax of each row", "− row sum, ∘ weights"),
-        ("dropout", "dropout, same mask"),
-        ("times V", "times Vᵀ"),
-        ("", "mixingᵀ d_context"),
+        ("Q Kᵀ / √D, mask", "two products"),
+        ("softmax of each row", "the softmax's rule"),
+        ("dropout", "the same mask"),
+        ("times V", "a product with V"),
+        ("", "a product"),
     ]
     tops = [32 + step * i for i in range(len(rows))]
+    middles = [top + tall + (step - tall) / 2 for top in tops]
     for top, (forward, backward) in zip(tops, rows):
         figure.box(left, top, width, tall, forward, "small", "blue")
         figure.box(right, top, width, tall, backward, "small", "orange")
@@ -41,25 +119,24 @@ def graph():
         upper, lower = tops[i] + tall, tops[i + 1]
         down = i < 4
         figure.arrow((left + 12, upper if down else lower), (left + 12, lower if down else upper), colour="blue")
-        figure.arrow((right + 12, lower if down else upper), (right + 12, upper if down else lower), colour="orange")
-        figure.text(left + 20, (upper + lower) / 2 + 4, forward, "dim small")
-        figure.text(right + 20, (upper + lower) / 2 + (-3 if i == 0 else 4), backward, "dim small")
-    figure.text(right + 20, tops[0] + tall + 32, "d_scoresᵀ Q: d_K", "dim small")
-    # what is kept goes across
-    figure.arrow((left + width, tops[0] + 13), (right, tops[0] + 13), colour="purple", dashed=True)
-    figure.arrow(
-        (left + width, tops[2] + 13),
-        (180, tops[2] + 13),
-        (180, tops[1] + 13),
-        (right, tops[1] + 13),
-        colour="purple",
-        dashed=True,
-    )
+        figure.arrow((right + 22, lower if down else upper), (right + 22, upper if down else lower), colour="orange")
+        figure.text(left + 20, middles[i] + 4, forward, "dim small")
+        figure.text(right + 32, middles[i] + 4, backward, "dim small")
+    # what is saved goes to the step that uses it
+    for row, channel, used in ((0, 171, 0), (2, 171, 1), (5, 171, 3)):
+        start, end = tops[row] + 13, middles[used]
+        points = ((left + width, start), (channel, start), (channel, end), (right + 18, end))
+        figure.arrow(*points, colour="purple", dashed=True)
+    figure.arrow((left + 70, middles[2]), (right + 18, middles[2]), colour="purple", dashed=True)
+    points = ((left + width, tops[3] + 13), (186, tops[3] + 13), (186, middles[4]), (right + 18, middles[4]))
+    figure.arrow(*points, colour="dim", dashed=True)
     figure.arrow((left + width, tops[4] + 13), (right, tops[4] + 13), colour="green")
-    figure.text(180, tops[4] + 6, "loss", "green small", "middle")
-    figure.line((12, 410), (36, 410), colour="purple", dashed=True)
-    figure.text(42, 414, "kept for the way back. Also kept, not drawn:", "dim small")
-    figure.text(42, 430, "V for d_mixing; dropout's mask, for mixing", "dim small")
+    figure.line((12, 408), (36, 408), colour="purple", dashed=True)
+    figure.text(42, 412, "saved: Q, K, V, weights, dropout's mask", "dim small")
+    figure.line((12, 424), (36, 424), colour="dim", dashed=True)
+    figure.text(42, 428, "mixing: recomputed from weights and mask", "dim small")
+    figure.line((12, 440), (36, 440), colour="green")
+    figure.text(42, 444, "to the loss, and back", "green small")
     return figure
 
 
@@ -149,4 +226,10 @@ def step_size():
 
 
 def figures():
-    return {"graph": graph(), "jacobian": jacobian(), "step_size": step_size()}
+    return {
+        "slope": slope(),
+        "scalar_graph": scalar_graph(),
+        "graph": graph(),
+        "jacobian": jacobian(),
+        "step_size": step_size(),
+    }

@@ -2,6 +2,7 @@
 
 from math import erf, exp, pi, sqrt
 
+import numpy as np
 from course import golden
 from svg import Figure, number
 
@@ -59,8 +60,8 @@ def graph():
     middle, bottom = first + 92, second + 92
     forward_branch(figure, first, ("norm", "attention"))
     forward_branch(figure, second, ("norm", "feed-forward"))
-    backward_branch(figure, first, ("norm, back", "attention, back"))
-    backward_branch(figure, second, ("norm, back", "feed-forward, back"))
+    backward_branch(figure, first, ("norm", "attention"))
+    backward_branch(figure, second, ("norm", "feed-forward"))
     for x, colour, names in (
         (FORWARD, "blue", ("X", "h", "output")),
         (BACKWARD, "orange", ("d_X", "d_h", "d_output")),
@@ -76,52 +77,63 @@ def graph():
             figure.line(*points, colour=colour, width=2.2)
         tip = ((x, 322), (x, 340)) if down else ((x, 44), (x, 30))
         figure.arrow(*tip, colour=colour)
-    # what is kept goes across
+    # what is saved goes across
     left, right = FORWARD + 24 + WIDTH, BACKWARD + 24
     for top in (first, second):
         for y in (top + 25, top + 65):
             figure.arrow((left, y), (right, y), colour="purple", dashed=True)
     figure.line((12, 366), (36, 366), colour="purple", dashed=True)
-    figure.text(42, 370, "kept: what each step back needs", "dim small")
+    figure.text(42, 370, "saved: what each backward step reads", "dim small")
     return figure
 
 
-def signed_bars(figure, x, base, values, scale, colour):
-    """Bars up and down from the line y = base, with their values."""
-    width, gap, below = 13, 4, False
-    for j, value in enumerate(values):
-        left, height = x + j * (width + gap), abs(value) * scale
-        figure.rect(left, base - height if value > 0 else base, width, height, colour, 0.75, None, 0)
-        below = value < 0 and not below  # so that neighbours do not touch
-        y = base + height + 12 if below else base - max(value, 0) * scale - 4
-        figure.text(left + width / 2, y, ("−" if value < 0 else "") + f"{abs(value):g}", "small", "middle")
-    figure.line((x - 3, base), (x + 4 * width + 3 * gap + 3, base), colour="dim")
+def right_triangle(figure, x, y, whole, removed, rest, scale, colours, names):
+    """The part that is removed goes to the right of (x, y), the rest up from its end; the whole is their sum."""
+    corner, tip = (x + scale * removed, y), (x + scale * removed, y - scale * rest)
+    figure.line((corner[0] - 8, y), (corner[0] - 8, y - 8), (corner[0], y - 8), colour="faint")
+    for points, colour in (((x, y), corner), colours[1]), ((corner, tip), colours[2]), (((x, y), tip), colours[0]):
+        figure.line(*points, colour=colour, width=2)
+        figure.arrow(*points, colour=colour)
+    assert abs(whole**2 - removed**2 - rest**2) < 1e-4
+    middle = (x + scale * removed / 2, y - scale * rest / 2)
+    figure.text(middle[0] - 6, middle[1] - 6, names[0], f"{colours[0]} small strong", "end")
+    figure.text(middle[0], y + 16, names[1], f"{colours[1]} small strong", "middle")
+    figure.text(corner[0] + 6, middle[1] + 4, names[2], f"{colours[2]} small strong")
 
 
 def projection():
     figure = Figure(
-        "What LayerNorm's backward pass takes out of a gradient: its mean, and its part along the normalized row", 178
+        "What LayerNorm's backward pass takes out of a gradient, as vectors: its mean, then its part along the normalized row. "
+        "Each time what is left is at a right angle to what was removed",
+        268,
     )
     X = golden(LESSON, "layer_norm_by_hand", "X")[0, 0]
     g = (golden(LESSON, "layer_norm_by_hand", "d_output")[0, 0] * golden(LESSON, "layer_norm_by_hand", "weight")).round(
         9
     )
     x_hat = (X - X.mean()) / X.std()
-    mean, along = g.mean(), (g * x_hat).mean()
-    rest = (g - mean - along * x_hat).round(9)
-    panels = (
-        (g, "g", "purple"),
-        ([mean] * 4, "mean", "dim"),
-        ((along * x_hat).round(9), "along x̂", "green"),
-        (rest, "what is left", "orange"),
-    )
-    for k, (values, label, colour) in enumerate(panels):
-        x = 14 + 86 * k
-        signed_bars(figure, x, 110, values, 11, colour)
-        figure.text(x + 32, 22, label, f"{colour} small strong", "middle")
-        if k:
-            figure.text(x - 12, 70, "−" if k < 3 else "=", "strong", "middle")
-    figure.text(12, 168, "Divide what is left by the root, 3: d_x", "dim small")
+    mean, along = np.full(4, g.mean()), ((g * x_hat).mean() * x_hat).round(9)
+    centred, rest = g - mean, (g - mean - along).round(9)
+
+    def row(values):
+        return "(" + ", ".join(f"{v:g}" for v in values).replace("-", "−") + ")"
+
+    lengths = {
+        name: float(np.linalg.norm(v)) for name, v in (("g", g), ("m", mean), ("c", centred), ("a", along), ("r", rest))
+    }
+    figure.text(12, 20, "1. Remove the mean", "small strong")
+    names = ("g", "mean", "g − mean")
+    right_triangle(figure, 24, 118, lengths["g"], lengths["m"], lengths["c"], 18, ("purple", "dim", "blue"), names)
+    figure.text(206, 20, "2. Remove along x̂", "small strong")
+    names = ("g − mean", "along x̂", "rest")
+    right_triangle(figure, 258, 118, lengths["c"], lengths["a"], lengths["r"], 20, ("blue", "green", "orange"), names)
+    rows = (("g", g, "purple"), ("mean", mean, "dim"), ("along x̂", along, "green"), ("rest", rest, "orange"))
+    for k, (name, values, colour) in enumerate(rows):
+        y = 164 + 18 * k
+        figure.text(24, y, ("", "− ", "− ", "= ")[k] + name, f"{colour} small strong")
+        figure.text(112, y, row(values), "small mono")
+        figure.text(348, y, f"length {np.linalg.norm(values):.3g}", "dim small", "end")
+    figure.text(24, 250, "Divided by the root, 3, the rest is d_x.", "dim small")
     return figure
 
 

@@ -15,13 +15,13 @@ namespace attn {
 /// d_y where x > 0, else 0; at 0 the derivative is taken as 0, as PyTorch takes it.
 arma::cube relu_backward(const arma::cube& x, const arma::cube& d_y);
 
-/// d_y (Φ(x) + x φ(x)), where φ(x) = exp(-x² / 2) / √(2π), the density, is the derivative of Φ.
+/// Of x Φ(x), with the exact Φ.
 arma::cube gelu_backward(const arma::cube& x, const arma::cube& d_y);
 
-/// d_y ((1 + t) / 2 + x / 2 · (1 - t²) · √(2/π) (1 + 3 · 0.044715 x²)), where t = tanh(√(2/π) (x + 0.044715 x³)).
+/// Of x (1 + t) / 2, where t = tanh(√(2/π) (x + 0.044715 x³)). Differs from gelu_backward by up to 1e-3 or so.
 arma::cube gelu_tanh_backward(const arma::cube& x, const arma::cube& d_y);
 
-/// d_y σ(x) (1 + x (1 - σ(x))).
+/// Of x σ(x).
 arma::cube silu_backward(const arma::cube& x, const arma::cube& d_y);
 
 /// The backward pass of the function that an Activation names.

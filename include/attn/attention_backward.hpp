@@ -30,8 +30,8 @@ struct AttentionGradients {
   arma::cube d_V;  ///< (S x Dv x N)
 };
 
-/// dropout(softmax(mask(Q K^T / sqrt(D)))) V, as lesson 03's scaled_dot_product_attention, and what is needed to go
-/// back. Dropout's mask is given, and not drawn here.
+/// dropout(softmax(mask(Q K^T / sqrt(D)))) V, as lesson 03's scaled_dot_product_attention, and what its
+/// backward pass needs. Dropout's mask is given, not drawn here.
 ///
 /// @param Q    (L x D x N)
 /// @param K    (S x D x N)
@@ -45,13 +45,8 @@ struct AttentionGradients {
 AttentionForward attention_forward(const arma::cube& Q, const arma::cube& K, const arma::cube& V, const Mask& mask = {},
                                    const Mask& keep = {}, double p = 0);
 
-/// Backward pass of attention (Dao et al. 2022, FlashAttention, appendix B.2; with dropout, appendix B.4).
-///
-///   mixing = dropout(weights)              d_V = mixing^T d_context
-///   d_weights = dropout(d_context V^T)     d_scores = softmax_backward(weights, d_weights)
-///   d_Q = d_scores K / sqrt(D)             d_K = d_scores^T Q / sqrt(D)
-///
-/// dropout is the same factor for each number, 0 or 1 / (1 - p), in both directions.
+/// Backward pass of attention_forward, its steps in reverse (Dao et al. 2022, FlashAttention, appendix B.2; with dropout,
+/// appendix B.4). Draws nothing: dropout's factors are those of the forward pass.
 ///
 /// @param d_context (L x Dv x N): how much the loss changes per change of each number of the context
 /// @param kept      what attention_forward kept

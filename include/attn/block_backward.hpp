@@ -58,8 +58,8 @@ inline FeedForwardBackward network_backward(const AnyFeedForward& network, const
   return swiglu_backward(std::get<SwiGLU>(network), d_output, kept);
 }
 
-/// What lesson 22's DecoderBlock does with whole sequences and an empty cache, and what is needed to go back. Leaves the
-/// block's cache alone.
+/// What lesson 22's DecoderBlock does with whole sequences and an empty cache, and what its backward pass needs.
+/// Leaves the block's cache alone.
 ///
 ///   h = X + attention(attention_norm(X)),     output = h + feed_forward(feed_forward_norm(h))
 ///
@@ -69,11 +69,7 @@ inline FeedForwardBackward network_backward(const AnyFeedForward& network, const
 ///         attention has it.
 BlockForward block_forward(const DecoderBlock& block, const arma::cube& X, const Mask& mask = {});
 
-/// Backward pass of block_forward. A sum hands its gradient on to both of its terms, and the stream is used twice, by a
-/// branch and by the sum after it, so that its gradients add up:
-///
-///   d_h = d_output + back through feed_forward and feed_forward_norm (d_output)
-///   d_X = d_h + back through attention and attention_norm (d_h)
+/// Backward pass of block_forward, its steps in reverse. X and h are each used twice, by a branch and by the sum after it.
 ///
 /// @param d_output (L x E x B): how much the loss changes per change of each number of the output
 /// @param kept     what block_forward kept

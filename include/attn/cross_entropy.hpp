@@ -19,9 +19,8 @@ inline constexpr arma::uword ignored_target = ~arma::uword{0};
 ///         class.
 double cross_entropy(const arma::cube& logits, const arma::umat& targets);
 
-/// The gradient of that mean with respect to the logits:
-///
-///   d_logits = (softmax(logits) - one_hot(targets)) / count,   and rows of zeros where the target is ignored
+/// The gradient of that mean with respect to the logits: rows of zeros where the target is ignored, and everywhere when no
+/// target counts.
 ///
 /// @param logits  (L x V x B)
 /// @param targets (L x B), as in cross_entropy

@@ -6,8 +6,8 @@
 
 namespace attn {
 
-/// Backward pass of Y = embedding(ids). Looking up a row is copying it, so the gradient of a row is the sum of the
-/// gradients of its copies: row v is the sum of the rows of d_Y whose id is v (PyTorch's embedding_dense_backward).
+/// Backward pass of Y = embedding(ids), which copies row ids(i, b) to row i of slice b (PyTorch's
+/// embedding_dense_backward).
 ///
 /// @param ids (L x B), what was looked up
 /// @param d_Y (L x E x B): how much the loss changes per change of each number of Y
@@ -16,8 +16,7 @@ namespace attn {
 ///         shape and what was expected.
 arma::mat embedding_backward(const Embedding& embedding, const arma::umat& ids, const arma::cube& d_Y);
 
-/// Backward pass of adding row i of a table to row i of every sequence, as a gpt2 does with whole sequences: row i is
-/// the sum over the sequences.
+/// Backward pass of adding row i of a table to row i of every sequence, as a gpt2 does with whole sequences.
 ///
 /// @param table (P x E), one row for each position
 /// @param d_X   (L x E x B), L at most P: how much the loss changes per change of each number of the sum

@@ -33,7 +33,7 @@ struct FeedForwardBackward {
   FeedForwardGradients d_layer;
 };
 
-/// What lesson 20's FeedForward gives, and what is needed to go back.
+/// What lesson 20's FeedForward gives, and what its backward pass needs.
 ///
 /// @param X (L x E x B)
 /// @throws std::invalid_argument naming X, its shape and what was expected.
@@ -47,16 +47,14 @@ FeedForwardForward feed_forward_forward(const FeedForward& layer, const arma::cu
 FeedForwardBackward feed_forward_backward(const FeedForward& layer, const arma::cube& d_output,
                                           const KeptFeedForward& kept);
 
-/// What lesson 20's SwiGLU gives, and what is needed to go back.
+/// What lesson 20's SwiGLU gives, and what its backward pass needs.
 ///
 /// @param X (L x E x B)
 /// @throws std::invalid_argument naming X, its shape and what was expected.
 FeedForwardForward swiglu_forward(const SwiGLU& layer, const arma::cube& X);
 
-/// Backward pass of swiglu_forward. With hidden = silu(gate) ∘ up, the gradient goes into both factors:
-///
-///   d_up = d_hidden ∘ silu(gate),   d_gate = silu_backward(gate, d_hidden ∘ up)
-///   d_X = what comes through gate_proj + what comes through up_proj
+/// Backward pass of swiglu_forward: down_proj, the product silu(gate) ∘ up, then both projections of X. The product is
+/// computed again.
 ///
 /// @param d_output (L x E x B): how much the loss changes per change of each number of the output
 /// @param kept     what swiglu_forward kept

@@ -63,10 +63,8 @@ inline void require_tile_inputs(const TileGradients& sums, const QueryTile& quer
   require_shape("sums.d_V", sums.d_V, {{"Sb", Sb}, {"Dv", Dv}});
 }
 
-/// Adds one tile's share (Dao 2023, algorithm 2, lines 10 to 16):
-///
-///   d_V += weights^T d_output        d_weights = d_output V^T        d_scores = weights * (d_weights - delta)
-///   d_Q += d_scores K / sqrt(D)      d_K += d_scores^T Q / sqrt(D)
+/// Adds one tile's share of each gradient (Dao 2023, algorithm 2, lines 10 to 16). The weights are those of tile_weights,
+/// and queries.delta is the row sum that the softmax's backward pass subtracts (lesson 24).
 ///
 /// @param sums    changed in place
 /// @param K_block (Sb x D)

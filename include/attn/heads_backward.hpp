@@ -7,11 +7,8 @@
 
 namespace attn {
 
-/// Backward pass of Y = apply_rope(X, pairing, positions, speeds): turns each pair of features back. A rotation by an
-/// angle is undone by its transpose, the rotation by minus that angle (Su et al., RoFormer, 2021, section 3.2.2).
-///
-///   a = a' cos(angle) + b' sin(angle)      angle = position · speed of the pair
-///   b = b' cos(angle) - a' sin(angle)      a', b' of d_Y; a, b of d_X
+/// Backward pass of Y = apply_rope(X, pairing, positions, speeds), which rotates each pair of features by position · speed
+/// (Su et al., RoFormer, 2021, section 3.2.2). The gradient of a pair is as long as it was.
 ///
 /// @param d_Y       (L x D x N), D an even number: how much the loss changes per change of each number of Y
 /// @param positions (L x M), M a divisor of N, as apply_rope got them; empty: 0, 1, ... L-1
@@ -39,8 +36,7 @@ inline arma::cube repeat_heads(const arma::cube& X_heads, arma::uword group_size
   return repeated;
 }
 
-/// Backward pass of repeat_heads: a head that was read group_size times gets the sum of that many gradients, those of
-/// neighbouring slices.
+/// Backward pass of repeat_heads: from a gradient for each copy to one for each head that was copied.
 ///
 /// @param d_heads    (S x D x H·B): a gradient for each query head's copy
 /// @param group_size H / G

@@ -29,8 +29,7 @@ struct LossAndGradients {
 /// its configuration. Leaves the model's caches alone.
 ///
 /// The steps of LanguageModel in reverse: cross-entropy, head, final norm, the blocks from the last to the first,
-/// embeddings. A tied head and the token embedding are one matrix that is used twice, so its two gradients add up
-/// (Press, Wolf 2017).
+/// embeddings. A tied head and the token embedding are one matrix, with one gradient (Press, Wolf 2017).
 ///
 /// @param ids     (L x B), all rows are tokens; padding at the end has ignored_target as its targets
 /// @param targets (L x B), the token after each one, or ignored_target; as in cross_entropy

@@ -18,10 +18,8 @@ struct LinearBackward {
   LinearGradients d_layer;  ///< summed over all tokens of all sequences
 };
 
-/// Backward pass of Y = layer(X): Y = X W + b for every slice (Goodfellow, Bengio, Courville: Deep Learning, section
-/// 6.5.6).
-///
-///   d_X = d_Y W^T,   d_W = X^T d_Y and d_b = the rows of d_Y, both summed over tokens and sequences
+/// Backward pass of Y = layer(X): Y = X W + b for every slice, with one W and one b for all tokens of all sequences
+/// (Goodfellow, Bengio, Courville: Deep Learning, section 6.5.6).
 ///
 /// @param X   (L x in x B), what went into the layer
 /// @param d_Y (L x out x B): how much the loss changes per change of each number of Y

@@ -10,10 +10,8 @@ struct MatmulGradients {
   arma::mat d_B;  ///< as large as B
 };
 
-/// Backward pass of C = A B: from the gradient of the result to those of the factors (Goodfellow, Bengio, Courville:
-/// Deep Learning, section 6.5.6).
-///
-///   d_A = d_C B^T,   d_B = A^T d_C
+/// Backward pass of C = A B: from the gradient of the product to those of its factors. Both are matrix products, too
+/// (Goodfellow, Bengio, Courville: Deep Learning, section 6.5.6).
 ///
 /// @param A   (R x I)
 /// @param B   (I x C)

@@ -18,23 +18,17 @@ struct NormBackward {
   NormGradients d_layer;  ///< summed over all tokens of all sequences
 };
 
-/// Backward pass of Y = norm(X) (Ba, Kiros, Hinton 2016; PyTorch's native_layer_norm_backward). With x_hat, the row
-/// before weight and bias, and root = sqrt(variance(x) + epsilon), for each token by itself:
-///
-///   g = d_y ∘ weight,   d_x = (g - mean(g) - x_hat mean(g ∘ x_hat)) / root
-///   d_weight = the sum of d_y ∘ x_hat,   d_bias = the sum of d_y, both over all tokens of all sequences
-///
-/// Mean and root of each row are computed again: nothing but X is kept.
+/// Backward pass of Y = norm(X) (Ba, Kiros, Hinton 2016; PyTorch's native_layer_norm_backward). Each row of d_X depends on
+/// its own token only; weight and bias are shared by all tokens. Mean and root of each row are computed again, since
+/// nothing but X was kept. Rows of d_X sum to zero.
 ///
 /// @param X   (L x E x B), what went into the norm
 /// @param d_Y (L x E x B): how much the loss changes per change of each number of Y
 /// @throws std::invalid_argument naming X or d_Y, its shape and what was expected.
 NormBackward layer_norm_backward(const LayerNorm& norm, const arma::cube& X, const arma::cube& d_Y);
 
-/// Backward pass of Y = norm(X) for RMSNorm (Zhang, Sennrich 2019). With root = sqrt(mean(x²) + epsilon) and
-/// x_hat = x / root:
-///
-///   g = d_y ∘ weight,   d_x = (g - x_hat mean(g ∘ x_hat)) / root,   d_weight = the sum of d_y ∘ x_hat
+/// Backward pass of Y = norm(X) for RMSNorm (Zhang, Sennrich 2019). With epsilon = 0, each row of d_X is orthogonal to its
+/// row of X.
 ///
 /// @param X   (L x E x B), what went into the norm
 /// @param d_Y (L x E x B): how much the loss changes per change of each number of Y

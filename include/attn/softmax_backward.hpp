@@ -4,12 +4,10 @@
 
 namespace attn {
 
-/// Backward pass of weights = softmax of each row of scores. Builds no Jacobian: each row takes S multiplications and
-/// additions, not S^2 (Dao et al. 2022, FlashAttention, appendix B.2).
+/// Backward pass of weights = softmax of each row of scores. Needs the weights, not the scores, and builds no Jacobian:
+/// the work of a row grows with S, not with S^2 (Dao et al. 2022, FlashAttention, appendix B.2).
 ///
-///   d_scores = weights ∘ (d_weights - rowsum(d_weights ∘ weights))
-///
-/// A row of zeros, the weights of a query that may attend to no key, becomes zeros; so does each weight of 0.
+/// Where a weight is 0, the gradient of its score is 0. So a query that may attend to no key gets a row of zeros.
 ///
 /// @param weights   (L x S x N), what the softmax gave
 /// @param d_weights (L x S x N): how much the loss changes per change of each weight

@@ -52,7 +52,7 @@ MultiHeadBackward multi_head_backward(const DecoderAttention& layer, const arma:
   // each key and value was read by H / G query heads
   arma::cube d_K = sum_over_groups(heads.d_K, H / G);  // (L x D x G·B)
   arma::cube d_V = sum_over_groups(heads.d_V, H / G);  // (L x D x G·B)
-  // queries and keys were turned, values were not
+  // queries and keys were rotated, values were not
   arma::cube d_Q = rope_backward(heads.d_Q, config.pairing, {}, config.rope_speeds);  // (L x D x H·B)
   d_K = rope_backward(d_K, config.pairing, {}, config.rope_speeds);
 

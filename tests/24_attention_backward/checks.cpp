@@ -1,15 +1,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <armadillo>
 #include <cmath>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "attn/attention_backward.hpp"
 #include "attn/cross_entropy.hpp"
 #include "attn/dropout.hpp"
+#include "attn/gradient_check.hpp"
 #include "attn/matmul_backward.hpp"
 #include "attn/softmax_backward.hpp"
 #include "checks/differences.hpp"
@@ -214,7 +217,122 @@ arma::umat drawn_targets(uword L, uword V, uword B, bool ignoring) {
 
 arma::mat number(double x) { return x * arma::mat(1, 1, arma::fill::ones); }
 
-// ------------------------------------------------------------------------------------------- matmul_backward, 24.1
+// -------------------------------------------------------------------------------------- slope_by_differences, 24.1
+
+TEST(GradientCheck, GivesTheSlopesWorkedByHand) {
+  double x = 1;
+  const auto cube = [&] { return x * x * x; };
+  EXPECT_THAT(number(slope_by_differences(cube, x, 0.5)), IsNear(number(3.25), number_axes))
+      << note("of x³ at x = 1 with h = 0.5: (3.375 - 0.125) / 1");
+  x = 1;
+  EXPECT_THAT(number(slope_by_differences(cube, x, 0.1)), IsNear(number(3.01), number_axes))
+      << note("of x³ at x = 1 with h = 0.1: (1.331 - 0.729) / 0.2");
+}
+
+TEST(GradientCheck, IsExactForAParabola) {
+  for (const double h : {0.5, 0.25, 2.0}) {
+    double x = -3;
+    const auto parabola = [&] { return 2 * x * x - 5 * x + 1; };
+    EXPECT_THAT(number(slope_by_differences(parabola, x, h)), IsNear(number(-17), number_axes))
+        << note("of 2x² - 5x + 1 at x = -3: what the curve bends up on one side, it bends on the other, too");
+  }
+}
+
+TEST(GradientCheck, GivesTheRatesOfTheTable) {
+  const GoldenCase golden = load_golden("rates");
+  const auto expect_rate = [&](const std::string& name, double (*f)(double), const std::string& text) {
+    double x = golden.mat(name)(0, 0);
+    Expected rate = golden.expected("d_" + name);
+    rate.tolerance = 1e-8;
+    EXPECT_THAT(number(slope_by_differences([&] { return f(x); }, x)), Matches(rate)) << note("the rate of " + text);
+  };
+  expect_rate(
+      "square", [](double x) { return x * x; }, "x² at 1 is 2x");
+  expect_rate(
+      "root", [](double x) { return std::sqrt(x); }, "√x at 4 is 1 / (2√x)");
+  expect_rate(
+      "inverse", [](double x) { return 1 / x; }, "1 / x at 2 is -1 / x²");
+  expect_rate(
+      "exp", [](double x) { return std::exp(x); }, "exp(x) at 1.5 is exp(x)");
+  expect_rate(
+      "log", [](double x) { return std::log(x); }, "log x at 2.5 is 1 / x");
+}
+
+TEST(GradientCheck, AddsUpBothPathsOfTheScalarGraph) {
+  const GoldenCase golden = load_golden("scalar_graph");
+  double x = golden.mat("x")(0, 0), y = golden.mat("y")(0, 0);
+  const auto loss = [&] { return (x * y + x) * (x * y + x); };
+  Expected d_x = golden.expected("d_x"), d_y = golden.expected("d_y");
+  d_x.tolerance = d_y.tolerance = 1e-8;
+  EXPECT_THAT(number(slope_by_differences(loss, x)), Matches(d_x)) << note("of L = (x·y + x)² with respect to x");
+  EXPECT_THAT(number(slope_by_differences(loss, y)), Matches(d_y)) << note("of L = (x·y + x)² with respect to y");
+}
+
+TEST(GradientCheck, CallsTheLossOnBothSides) {
+  double x = 2, lowest = x, highest = x;
+  int calls = 0;
+  slope_by_differences(
+      [&] {
+        ++calls;
+        lowest = std::min(lowest, x);
+        highest = std::max(highest, x);
+        return x;
+      },
+      x, 0.25);
+  EXPECT_HOLDS(calls > 0, "the loss was not called");
+  EXPECT_THAT(number(highest), IsNear(number(2.25), number_axes)) << note("the largest x that the loss saw: 2 + 0.25");
+  EXPECT_THAT(number(lowest), IsNear(number(1.75), number_axes)) << note("the smallest x that the loss saw: 2 - 0.25");
+}
+
+TEST(GradientCheck, PutsXBackToTheLastBit) {
+  const arma::vec values = 10 * arma::vec(200, arma::fill::randn);
+  int close = 0, same = 0;
+  for (const double value : values) {
+    double x = value;
+    slope_by_differences([&] { return x; }, x, 0.1);
+    close += std::abs(x - value) < 1e-9 ? 1 : 0;
+    same += x == value ? 1 : 0;
+  }
+  EXPECT_HOLDS(close == 200, "x is another number afterwards: it stays moved") << likely_mistake("x_stays_moved");
+  if (close == 200) {
+    EXPECT_HOLDS(same == 200, "x is another number afterwards, in its last bit")
+        << likely_mistake("x_moved_back_by_adding");
+  }
+}
+
+TEST(GradientCheck, GivesAWholeGradient) {
+  arma::mat A = normal(4, 3);
+  const arma::mat B = normal(3, 5), d_C = normal(4, 5);
+  const auto loss = [&] { return arma::accu(d_C % (A * B)); };
+  EXPECT_THAT(slopes_by_differences(loss, A, 0.01), IsNear(naive_matmul_backward(A, B, d_C).d_A, {"R", "I"}, 1e-9))
+      << note("slopes_by_differences calls slope_by_differences for each number of a 4 x 3 matrix");
+}
+
+TEST(GradientCheck, EqualsPyTorch) {
+  for (const std::string name : {"masked_by_hand", "masked"}) {
+    const GoldenCase golden = load_golden(name);
+    arma::cube Q = golden.cube("Q");
+    const arma::cube K = golden.cube("K"), V = golden.cube("V"), d_context = golden.cube("d_context");
+    const Mask mask = golden.mask("mask");
+    Expected d_Q = golden.expected("d_Q");
+    d_Q.tolerance = 1e-8;
+    const auto loss = [&] { return arma::accu(d_context % naive_attention(Q, K, V, mask)); };
+    EXPECT_THAT(slopes_by_differences(loss, Q), Matches(d_Q)) << about(name);
+  }
+}
+
+TEST(GradientCheck, FindsTheNumberThatIsWrong) {
+  arma::mat A = normal(4, 3);
+  const arma::mat B = normal(3, 5), d_C = normal(4, 5);
+  const auto loss = [&] { return arma::accu(d_C % (A * B)); };
+  arma::mat d_A = naive_matmul_backward(A, B, d_C).d_A;
+  require_gradient("d_A", d_A, loss, A);
+  d_A(3, 1) += 0.01;
+  EXPECT_THAT([&] { require_gradient("d_A", d_A, loss, A); },
+              ::testing::ThrowsMessage<std::runtime_error>(::testing::StartsWith("d_A(3, 1) is ")));
+}
+
+// ------------------------------------------------------------------------------------------- matmul_backward, 24.2
 
 TEST(MatmulBackward, GivesEachFactorAGradientOfItsShape) {
   const MatmulGradients gradients = matmul_backward(normal(4, 3), normal(3, 5), normal(4, 5));
@@ -274,7 +392,7 @@ TEST(MatmulBackward, LeavesItsArguments) {
                               [&] { matmul_backward(A, B, d_C); });
 }
 
-// ------------------------------------------------------------------------------------------- softmax_backward, 24.2
+// ------------------------------------------------------------------------------------------- softmax_backward, 24.3
 
 TEST(SoftmaxBackward, HasTheShapeOfTheWeights) {
   const arma::cube weights = naive_softmax_rows(normal(4, 5, 3));
@@ -372,7 +490,7 @@ TEST(SoftmaxBackward, LeavesItsArguments) {
                               [&] { softmax_backward(weights, d_weights); });
 }
 
-// ------------------------------------------------------------------------------------------- attention_forward, 24.3
+// ------------------------------------------------------------------------------------------- attention_forward, 24.4
 
 TEST(AttentionForward, HasTheShapesOfTheChapter) {
   const AttentionForward forward = attention_forward(normal(4, 3, 2), normal(5, 3, 2), normal(5, 6, 2));
@@ -462,7 +580,7 @@ TEST(AttentionForward, DrawsNothing) {
   expect_leaves_the_generator_alone("attention_forward", [&] { attention_forward(Q, K, V, {}, keep, 0.5); });
 }
 
-// ------------------------------------------------------------------------------------------ attention_backward, 24.4
+// ------------------------------------------------------------------------------------------ attention_backward, 24.5
 
 TEST(AttentionBackward, GivesEachInputAGradientOfItsShape) {
   const AttentionGradients gradients = attention_backward(normal(4, 6, 2), drawn_kept({4, 5, 3, 6, 2}));
@@ -651,7 +769,7 @@ TEST(AttentionBackward, LeavesItsArguments) {
                               [&] { attention_backward(d_context, kept); });
 }
 
-// ---------------------------------------------------------------------------------------------- cross_entropy, 24.5
+// ---------------------------------------------------------------------------------------------- cross_entropy, 24.6
 
 TEST(CrossEntropy, GivesTheExampleWorkedByHand) {
   const GoldenCase golden = load_golden("loss_by_hand");
@@ -716,7 +834,7 @@ TEST(CrossEntropy, IsZeroWhereEveryTargetIsIgnored) {
   EXPECT_THAT(number(cross_entropy(normal(4, 7, 2), targets)), IsNear(number(0), number_axes));
 }
 
-// ------------------------------------------------------------------------------------- cross_entropy_backward, 24.6
+// ------------------------------------------------------------------------------------- cross_entropy_backward, 24.7
 
 TEST(CrossEntropyBackward, HasTheShapeOfTheLogits) {
   EXPECT_THAT(cross_entropy_backward(normal(4, 7, 3), drawn_targets(4, 7, 3, true)),
@@ -795,7 +913,17 @@ TEST(CrossEntropyBackward, LeavesItsArguments) {
   });
 }
 
-// ------------------------------------------------------------------------------------ bad input: matmul_backward, 24.1
+// --------------------------------------------------------------------------- bad input: slope_by_differences, 24.1
+
+TEST(GradientCheck, RejectsAStepThatIsNotAboveZero) {
+  double x = 1;
+  const auto loss = [&] { return x; };
+  EXPECT_PRED_FORMAT1(RejectsArgument("h", {"0"}), [&] { slope_by_differences(loss, x, 0); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("h", {"-0.5"}), [&] { slope_by_differences(loss, x, -0.5); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("h", {"nan"}), [&] { slope_by_differences(loss, x, arma::datum::nan); });
+}
+
+// ------------------------------------------------------------------------------------ bad input: matmul_backward, 24.2
 
 TEST(MatmulBackward, RejectsShapesThatDoNotFit) {
   const arma::mat A = normal(4, 3), B = normal(3, 5);
@@ -804,7 +932,7 @@ TEST(MatmulBackward, RejectsShapesThatDoNotFit) {
   EXPECT_PRED_FORMAT1(RejectsArgument("d_C", {"3 x 5", "4"}), [&] { matmul_backward(A, B, normal(3, 5)); });
 }
 
-// ----------------------------------------------------------------------------------- bad input: softmax_backward, 24.2
+// ----------------------------------------------------------------------------------- bad input: softmax_backward, 24.3
 
 TEST(SoftmaxBackward, RejectsGradientsOfAnotherShape) {
   const arma::cube weights = zeros(4, 5, 3);
@@ -816,7 +944,7 @@ TEST(SoftmaxBackward, RejectsGradientsOfAnotherShape) {
                       [&] { softmax_backward(weights, zeros(4, 5, 1)); });
 }
 
-// ---------------------------------------------------------------------------------- bad input: attention_forward, 24.3
+// ---------------------------------------------------------------------------------- bad input: attention_forward, 24.4
 
 TEST(AttentionForward, RejectsShapesThatDoNotFit) {
   const arma::cube Q = zeros(4, 3, 2), K = zeros(5, 3, 2), V = zeros(5, 6, 2);
@@ -830,7 +958,7 @@ TEST(AttentionForward, RejectsShapesThatDoNotFit) {
   EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1"}), [&] { attention_forward(Q, K, V, {}, ones(4, 5, 2), 1.0); });
 }
 
-// --------------------------------------------------------------------------------- bad input: attention_backward, 24.4
+// --------------------------------------------------------------------------------- bad input: attention_backward, 24.5
 
 TEST(AttentionBackward, RejectsAGradientOfAnotherShape) {
   const KeptAttention kept = drawn_kept({4, 5, 3, 6, 2});
@@ -842,7 +970,7 @@ TEST(AttentionBackward, RejectsAGradientOfAnotherShape) {
                       [&] { attention_backward(zeros(4, 6, 1), kept); });
 }
 
-// -------------------------------------------------------------------------- bad input: cross_entropy, 24.5 and 24.6
+// -------------------------------------------------------------------------- bad input: cross_entropy, 24.6 and 24.7
 
 TEST(CrossEntropy, RejectsTargetsThatDoNotFit) {
   const arma::cube logits = zeros(4, 7, 2);

@@ -92,8 +92,35 @@ def drawn_softmax(seed):
     return softmax_case(case, 2 * randn(3, 4, 6), randn(3, 4, 6))
 
 
+def scalar_graph():
+    """z = x·y + x and L = z²: x is reached on two paths."""
+    case = Case()
+    x, y = doubles([[4]]), doubles([[0.5]])
+    case.add("x", x, "1 1").add("y", y, "1 1")
+    inputs = [("x", x, "1 1"), ("y", y, "1 1")]
+    return with_gradients(case, lambda x, y: (x * y + x) ** 2, inputs, torch.ones(1, 1))
+
+
+def rates():
+    """Five rates of the chapter's table, each at a number of its own; scalar_graph has u·v."""
+    case = Case()
+    functions = {
+        "square": (torch.square, 1.0),
+        "root": (torch.sqrt, 4.0),
+        "inverse": (torch.reciprocal, 2.0),
+        "exp": (torch.exp, 1.5),
+        "log": (torch.log, 2.5),
+    }
+    for name, (function, x) in functions.items():
+        case.add(name, doubles([[x]]), "1 1")
+        with_gradients(case, function, [(name, doubles([[x]]), "1 1")], torch.ones(1, 1))
+    return case
+
+
 def cases():
     return {
+        "scalar_graph": scalar_graph(),
+        "rates": rates(),
         "product_by_hand": matmul_case(
             Case(), doubles([[1, 2], [3, 4]]), doubles([[5, 6], [7, 8]]), doubles([[1, 0], [2, -1]])
         ),

@@ -401,7 +401,7 @@ TEST(RopeBackward, LeavesTheTokenAtPositionZero) {
     const arma::cube d_X = rope_backward(d_Y, pairing);
     ASSERT_THAT(d_X, HasShape({{"L", 5}, {"D", 4}, {"N", 3}}));
     EXPECT_THAT(arma::cube(d_X.rows(0, 0)), IsNear(arma::cube(d_Y.rows(0, 0)), rope_axes))
-        << with(pairing) << note("row 0: apply_rope did not turn it, positions begin at 0");
+        << with(pairing) << note("row 0: apply_rope did not rotate it, positions begin at 0");
   }
 }
 
@@ -423,7 +423,7 @@ TEST(RopeBackward, UndoesTheRotation) {
   for (const RopePairing pairing : both_pairings) {
     EXPECT_THAT(rope_backward(apply_rope(X, pairing, positions, speeds), pairing, positions, speeds),
                 IsNear(X, rope_axes))
-        << with(pairing) << note("apply_rope, then rope_backward: turned by an angle, and back");
+        << with(pairing) << note("apply_rope, then rope_backward: rotated by an angle, and back");
   }
 }
 
@@ -604,7 +604,7 @@ TEST(MultiHeadForward, KeepsWhatTheWayBackNeeds) {
   EXPECT_THAT(kept.attention.Q, IsNear(wanted.attention.Q, head_axes)) << note("kept.attention.Q, after RoPE");
   EXPECT_THAT(kept.attention.K, IsNear(wanted.attention.K, head_axes))
       << note("kept.attention.K, after RoPE: heads 0 to 2 share the first key head, 3 to 5 the second");
-  EXPECT_THAT(kept.attention.V, IsNear(wanted.attention.V, head_axes)) << note("kept.attention.V, not turned");
+  EXPECT_THAT(kept.attention.V, IsNear(wanted.attention.V, head_axes)) << note("kept.attention.V, not rotated");
   EXPECT_THAT(kept.attention.weights, IsNear(wanted.attention.weights, {"L", "S", "H·B"}))
       << note("kept.attention.weights, before dropout");
   EXPECT_THAT(arma::conv_to<arma::cube>::from(kept.attention.keep),

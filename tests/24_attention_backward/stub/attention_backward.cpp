@@ -14,15 +14,15 @@ namespace attn {
 // kept
 AttentionForward attention_forward(const arma::cube& Q, const arma::cube& K, const arma::cube& V, const Mask& mask,
                                    const Mask& keep, double p) {
-  // TODO(24.3): attention under a mask, with dropout on the weights where keep is not empty. Keep what the backward pass
+  // TODO(24.4): attention under a mask, with dropout on the weights where keep is not empty. Keep what the backward pass
   // needs. Reject shapes that do not fit.
-  todo("24.3");
+  todo("24.4");
 }
 
 // d_context (L x Dv x N) -> d_Q (L x D x N), d_K (S x D x N), d_V (S x Dv x N)
 AttentionGradients attention_backward(const arma::cube& d_context, const KeptAttention& kept) {
-  // TODO(24.4): the steps of attention_forward in reverse, each with its own rule. Reject a d_context of the wrong shape.
-  todo("24.4");
+  // TODO(24.5): the steps of attention_forward in reverse, each with its own rule. Reject a d_context of the wrong shape.
+  todo("24.5");
 }
 
 }  // namespace attn

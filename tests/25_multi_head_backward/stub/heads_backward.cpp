@@ -8,7 +8,7 @@ namespace attn {
 // d_Y (L x D x N), positions (L x M), speeds (1 x D/2) -> (L x D x N)
 arma::cube rope_backward(const arma::cube& d_Y, RopePairing pairing, const arma::umat& positions,
                          const arma::rowvec& speeds) {
-  // TODO(25.2): the gradient of what apply_rope turned. Reject an empty d_Y, and one of odd width.
+  // TODO(25.2): the gradient of what apply_rope rotated. Reject an empty d_Y, and one of odd width.
   todo("25.2");
 }
 
