@@ -62,6 +62,9 @@ Json read_object(const std::filesystem::path& file) {
 
 std::string shown(const Json& value) {
   constexpr std::size_t most = 60;
+  if (value.is_string() && value.get_ref<const std::string&>().size() > most) {
+    return shown(value.get_ref<const std::string&>().substr(0, most));  // with its quotes it is still too long
+  }
   std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
   if (text.size() > most) text.replace(most - 3, std::string::npos, "...");
   return text;

@@ -204,6 +204,10 @@ TokenizerData read_vocab(const Json& vocab) {
 }
 
 std::vector<PiecePair> read_merges(std::string_view text) {
+  constexpr std::size_t most_bytes = 10'000'000;  // the largest tokenizers have half a million merges, in 5 MB
+  if (text.size() > most_bytes) {
+    refuse("it has " + std::to_string(text.size()) + " bytes, expected at most " + std::to_string(most_bytes));
+  }
   std::vector<PiecePair> merges;
   std::istringstream lines{std::string(text)};
   for (std::string line; std::getline(lines, line);) {

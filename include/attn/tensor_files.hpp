@@ -19,8 +19,8 @@ namespace attn {
 class TensorFiles {
  public:
   /// @throws std::invalid_argument naming the file and what read_header says, or a tensor that is in two files.
-  explicit TensorFiles(const std::vector<std::filesystem::path>& files) {
-    for (const std::filesystem::path& file : files) add(file);
+  explicit TensorFiles(const std::vector<std::filesystem::path>& files) : files_(files) {
+    for (const std::filesystem::path& file : files_) add(file);
   }
 
   bool has(const std::string& name) const { return entries_.count(name) != 0; }
@@ -45,7 +45,7 @@ class TensorFiles {
   ///
   /// @return (rows x columns)
   /// @throws std::invalid_argument naming the tensor: "wte.weight is not in the file", "wte.weight is 5 x 3, expected
-  ///         7 x 3", or "wte.weight has NaN or infinity, expected finite numbers".
+  ///         7 x 3", or "model.safetensors: wte.weight has NaN or infinity, expected finite numbers".
   arma::mat matrix(const std::string& name, arma::uword rows, arma::uword columns) {
     return read(name, {rows, columns}, rows, columns);
   }
@@ -103,8 +103,9 @@ class TensorFiles {
     } catch (const std::invalid_argument& error) {
       throw std::invalid_argument(name + ": " + error.what());
     }
-    if (!numbers.is_finite()) throw std::invalid_argument(name + " has NaN or infinity, expected finite numbers");
-    return numbers;
+    if (numbers.is_finite()) return numbers;
+    throw std::invalid_argument(files_[place.file].string() + ": " + name +
+                                " has NaN or infinity, expected finite numbers");
   }
 
   static std::string text_of(const std::vector<arma::uword>& shape) {
@@ -113,6 +114,7 @@ class TensorFiles {
     return text.empty() ? "a single number" : text;
   }
 
+  std::vector<std::filesystem::path> files_;
   std::vector<MemoryMap> maps_;
   std::map<std::string, Place> entries_;
   std::set<std::string> used_;

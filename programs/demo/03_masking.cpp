@@ -81,8 +81,10 @@ void run() {
 }  // namespace
 
 int main() {
+  attn::let_large_writes_fail();
   try {
     run();
+    return attn::exit_code_when_printed(0);
   } catch (const attn::NotWritten& error) {
     return attn::report_not_written(error);
   } catch (const std::exception& error) {

@@ -175,6 +175,7 @@ void show(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  attn::let_large_writes_fail();
   Options options;
   CLI::App app("Which word attends to which, with what you wrote in lesson 10");
   app.add_option("sentences", options.sentences, "sentences in UTF-8, each in quotes; without any, two examples");
@@ -202,11 +203,11 @@ int main(int argc, char** argv) {
   if (options.sentences.empty()) options.sentences = {"The cat saw the other cat", "我喜欢玩游戏"};
   try {
     show(options);
+    return attn::exit_code_when_printed(0);
   } catch (const attn::NotWritten& error) {
     return attn::report_not_written(error);
   } catch (const std::exception& error) {
     std::cerr << error.what() << "\n";
     return 2;
   }
-  return 0;
 }

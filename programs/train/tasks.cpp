@@ -4,6 +4,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "lesson/text.hpp"
+
 namespace attn::training {
 
 namespace {
@@ -95,7 +97,7 @@ const Task& task_named(const std::string& name) {
   for (const Task& task : tasks()) {
     if (task.name == name) return task;
   }
-  throw std::invalid_argument("there is no task " + name);
+  throw std::invalid_argument("there is no task " + cut(harmless(name), 60));
 }
 
 arma::mat sources_of(const Task& task, const arma::uvec& ids, const arma::uvec& targets) {

@@ -13,6 +13,7 @@
 #include "attn/characters.hpp"
 #include "attn/memory_map.hpp"
 #include "attn/merge_by_rank.hpp"
+#include "lesson/text.hpp"
 
 namespace attn::training {
 
@@ -244,19 +245,20 @@ TextData read_text_data(Recipe& recipe) {
 }
 
 TextData read_same_text(const Recipe& recipe) {
+  const std::string name = harmless(recipe.text);  // the recipe may come from anybody
   if (!std::filesystem::is_regular_file(recipe.text)) {
-    throw std::invalid_argument("the text " + recipe.text + " is not there any more: put it back to go on");
+    throw std::invalid_argument("the text " + name + " is not there any more: put it back to go on");
   }
   const std::string text = read_text(recipe.text);
   if (Hash().add(text).text() != recipe.text_hash) {
-    throw std::invalid_argument("the text " + recipe.text +
+    throw std::invalid_argument("the text " + name +
                                 " has changed since the training began: put the old one back, or begin anew with "
                                 "--text and another --save");
   }
   Recipe same = recipe;
   TextData data = read_text_data(same);
   if (same.ids_hash != recipe.ids_hash || same.vocab_size != recipe.vocab_size) {
-    throw std::invalid_argument("the text " + recipe.text +
+    throw std::invalid_argument("the text " + name +
                                 " is now cut into other tokens than when the training began: go on with the parts "
                                 "that it began with, or with --reference");
   }

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "attn/initialization.hpp"
+#include "lesson/text.hpp"
 
 namespace attn::training {
 
@@ -94,14 +95,15 @@ std::string to_json(const Recipe& recipe) { return Json(recipe).dump(-1, ' ', fa
 
 Recipe recipe_from_json(const std::string& json) {
   const auto require = [](bool fits, const std::string& what) {
-    if (!fits) throw std::invalid_argument("the recipe has " + what + ", which this version does not know");
+    if (fits) return;
+    throw std::invalid_argument("the recipe has " + cut(harmless(what), 100) + ", which this version does not know");
   };
   Recipe recipe;
   try {
     recipe = Json::parse(json).get<Recipe>();
   } catch (const Json::exception& error) {
     const std::string what = error.what();  // "[json.exception.out_of_range.403] key 'rate' not found"
-    throw std::invalid_argument("the recipe cannot be read: " + what.substr(what.find("] ") + 2));
+    throw std::invalid_argument("the recipe cannot be read: " + cut(harmless(what.substr(what.find("] ") + 2)), 200));
   }
   const auto require_size = [&](const std::string& name, arma::uword size, arma::uword most) {
     require(size > 0 && size <= most, "the " + name + " " + std::to_string(size));
@@ -118,6 +120,8 @@ Recipe recipe_from_json(const std::string& json) {
   require(recipe.architecture == "llama" || recipe.architecture == "gpt2", "the architecture " + recipe.architecture);
   require(!recipe.is_text() || recipe.tokens == "characters" || recipe.tokens == "bpe",
           "tokens of the kind " + recipe.tokens);
+  constexpr std::size_t longest_path = 4096;  // Linux opens no longer one
+  require(recipe.text.size() < longest_path, "a text whose path has " + std::to_string(recipe.text.size()) + " bytes");
   if (!recipe.is_text()) task_named(recipe.task);
   return recipe;
 }

@@ -12,6 +12,7 @@
 #include "attn/checkpoint.hpp"
 #include "attn/parameters.hpp"
 #include "attn/safetensors.hpp"
+#include "lesson/text.hpp"
 
 namespace attn::training {
 
@@ -144,6 +145,9 @@ Tensors llama_tensors(const LanguageModel& model) {
 constexpr const char* format = "training of attention-by-hand";
 constexpr const char* version = "1";
 
+/// A text of a file as a message shows it.
+std::string shown(const std::string& text) { return cut(harmless(text), 60); }
+
 /// Of all that a file says: the texts, and then the numbers.
 std::string checksum_of(const Metadata& metadata, std::string_view numbers) {
   Hash hash;
@@ -175,9 +179,9 @@ SavedFile open_saved(std::string_view file) {
   }
   Metadata& metadata = saved.metadata;
   if (metadata["format"] != format)
-    refuse_file("its format is \"" + metadata["format"] + "\": it is no saved training");
+    refuse_file("its format is \"" + shown(metadata["format"]) + "\": it is no saved training");
   if (metadata["version"] != version) {
-    refuse_file("its version is " + metadata["version"] + ", and this program reads version " + version +
+    refuse_file("its version is " + shown(metadata["version"]) + ", and this program reads version " + version +
                 ": go on with the program that wrote it");
   }
   if (metadata["checksum"] != checksum_of(metadata, saved.numbers)) {
@@ -289,7 +293,7 @@ Training read_training(std::string_view file) {
     state.v.push_back(take(saved, "v." + parameter.name, parameter.size));
   }
   if (!saved.tensors.empty())
-    refuse_file("it has tensors that its model lacks, such as " + saved.tensors.begin()->first);
+    refuse_file("it has tensors that its model lacks, such as " + shown(saved.tensors.begin()->first));
   std::istringstream examples(saved.metadata["examples"]);
   examples >> training.examples;
   if (!examples) refuse_file("the state of its generator cannot be read");

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,12 +65,17 @@ void pull_back(const LanguageModel& model, LanguageModelGradients& gradients) {
   }
 }
 
-/// What others write there now does not move where they write.
-std::string contents_of(int file) {
+std::size_t size_of(int file) {
   struct stat status {};
   if (fstat(file, &status) != 0) throw std::runtime_error("a file in memory is lost");
-  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
-  if (pread(file, bytes.data(), bytes.size(), 0) != status.st_size) throw std::runtime_error("losses are lost");
+  return static_cast<std::size_t>(status.st_size);
+}
+
+/// What others write there now does not move where they write.
+std::string contents_of(int file) {
+  std::string bytes(size_of(file), '\0');
+  const ssize_t count = pread(file, bytes.data(), bytes.size(), 0);
+  if (count != static_cast<ssize_t>(bytes.size())) throw std::runtime_error("losses are lost");
   return bytes;
 }
 
@@ -136,7 +142,9 @@ TrainingProcess::TrainingProcess(const Recipe& recipe)
       prints_(memfd_create("prints", MFD_CLOEXEC)),
       process_(file_ < 0 || prints_ < 0 ? -1 : fork()) {
   if (process_ < 0) throw std::runtime_error(std::string("no second process: ") + std::strerror(errno));
-  if (process_ == 0) std::signal(SIGINT, SIG_IGN);  // whoever reads ends it
+  if (process_ != 0) return;
+  std::signal(SIGINT, SIG_IGN);      // whoever reads ends it
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // also where it is killed
 }
 
 TrainingProcess::TrainingProcess(const Recipe& recipe, Variant variant, const std::string& mistake)
@@ -169,8 +177,22 @@ TrainingProcess::~TrainingProcess() {
   close(prints_);
 }
 
-void TrainingProcess::wait(const std::function<bool()>& keep_waiting) {
+void TrainingProcess::wait(const std::function<bool()>& keep_waiting, std::chrono::seconds longest) {
+  using Clock = std::chrono::steady_clock;
+  auto last_step = Clock::now();
+  std::size_t size = 0;  // of the losses so far
   while (process_ > 0 && waitpid(process_, &status_, WNOHANG) == 0) {
+    if (size != size_of(file_)) {
+      size = size_of(file_);
+      last_step = Clock::now();
+    }
+    if (Clock::now() - last_step > longest) {
+      stopped_ = "was stopped: its next step took more than " + std::to_string(longest.count()) +
+                 " s: a loop that never ends?";
+      kill(process_, SIGKILL);
+      waitpid(process_, &status_, 0);
+      break;
+    }
     if (keep_waiting()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     } else {
@@ -181,6 +203,7 @@ void TrainingProcess::wait(const std::function<bool()>& keep_waiting) {
 }
 
 std::string TrainingProcess::failure() const {
+  if (!stopped_.empty()) return stopped_;
   if (WIFSIGNALED(status_)) return std::string("crashed (") + strsignal(WTERMSIG(status_)) + ")";
   if (status_ == 0) return "";
   const std::vector<std::string> rows = lines_of(contents_of(prints_));

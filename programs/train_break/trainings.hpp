@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -48,6 +49,9 @@ TrainingReport train_variant(const Recipe& recipe, Variant variant,
 /// @param file a descriptor, for TrainingProcess::report()
 void write_training(const Recipe& recipe, Variant variant, int file);
 
+/// So long may a step of a training that is waited for take: a thousand times what it takes.
+inline constexpr std::chrono::seconds longest_step{10};
+
 /// A training in a process of its own: two at once take no more time than one where there are two cores, and neither can
 /// disturb the other's mistakes.
 class TrainingProcess {
@@ -62,13 +66,14 @@ class TrainingProcess {
   TrainingProcess(const TrainingProcess&) = delete;
   TrainingProcess& operator=(const TrainingProcess&) = delete;
 
-  /// Waits until it has ended; ends it when `keep_waiting` returns false.
-  void wait(const std::function<bool()>& keep_waiting);
+  /// Waits until it has ended; ends it when `keep_waiting` returns false, or when no step comes for so long.
+  void wait(const std::function<bool()>& keep_waiting, std::chrono::seconds longest = longest_step);
 
   /// What it has done so far.
   TrainingReport report() const;
 
-  /// How another program ended, where it did not end well: "crashed (Segmentation fault)", "threw an error: ...".
+  /// How another program ended, where it did not end well: "crashed (Segmentation fault)", "threw an error: ...", "was
+  /// stopped: ...".
   std::string failure() const;
 
  private:
@@ -79,6 +84,7 @@ class TrainingProcess {
   int prints_;  // in memory: what another program prints
   pid_t process_;
   int status_ = 0;
+  std::string stopped_;  // why wait() ended it, where nobody asked for that
 };
 
 }  // namespace attn::training

@@ -49,6 +49,12 @@ for sentence in "" "我 很长的游戏" "a sentence of words"; do
   expect 0 "svg" -- elements "$scratch/$sentence.svg"
 done
 expect 2 "cannot be written" -- "$demo" --svg "$scratch/no/such/folder/map.svg"
+limited() { (ulimit -f 1 && exec "$demo" --svg "$scratch/large.svg" >/dev/null); } # 1024 bytes
+expect 2 "large.svg cannot be written: File too large" -- limited
+holds "nothing is left of it" [ ! -e "$scratch/large.svg" ]
+if [ -c /dev/full ]; then
+  expect 2 "could not be written to its end" -- bash -c "\"$demo\" >/dev/full"
+fi
 
 # bad input: a sentence that says so, and exit code 2
 expect 2 "text is not UTF-8 at byte 2" -- "$demo" "$(printf 'it\xff')"

@@ -209,6 +209,8 @@ TEST_F(ModelFolder, RefusesWhatIsNoFile) {
   fs::remove(folder_ / "merges.txt");
   put(folder_ / "merges.txt", "#version\na b\nc\n");
   expect_refused("merges has \"c\"", "merges.txt");
+  fs::resize_file(folder_ / "merges.txt", 300'000'000);  // zero bytes
+  expect_refused("it has 300000000 bytes, expected at most 10000000", "merges.txt");
 }
 
 TEST_F(ModelFolder, RefusesANameThatCannotBePrinted) {
@@ -229,7 +231,7 @@ TEST_F(ModelFolder, RefusesWeightsThatAreNotFinite) {
        {std::string("\xC0\x7F"), std::string("\x80\x7F"), std::string("\x80\xFF")}) {  // BF16
     copy("smollm");
     overwrite("model.safetensors", -2, number);
-    expect_refused("has NaN or infinity, expected finite numbers", "model.");
+    expect_refused("has NaN or infinity, expected finite numbers", "model.safetensors: model.");
   }
 }
 
