@@ -34,12 +34,10 @@ def schedule(lines):
         plain = re.sub(r"\x1b\[\d+m", "", line)
         if plain.startswith("$ ") and shown:
             second += 1.2
-        elif plain.startswith(("✗ ", "✓ ", "- ", "+ ", "# ")):
-            second += 0.9
-        elif plain.startswith("  likely"):
-            second += 0.6
-        elif plain == "also failing":
-            second += 2.0
+        elif plain.startswith(("✗ ", "✓ ", "- ", "+ ", "  likely")):
+            second += 0.8
+        elif plain.startswith(("  of", "# ")):  # after what is to be read first
+            second += 1.6
         shown.setdefault(second, []).append(line)
     return shown, second + 4
 

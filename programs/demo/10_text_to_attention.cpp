@@ -19,7 +19,7 @@
 #include "attn/vocabulary.hpp"
 #include "lesson/text.hpp"
 #include "shared/attention_map.hpp"
-#include "shared/number_option.hpp"
+#include "shared/option_checks.hpp"
 #include "shared/program_end.hpp"
 #include "system/files.hpp"
 

@@ -66,6 +66,13 @@ std::string speed_text(std::size_t tokens, const std::string& of_what, std::size
   return text + " at " + with_decimals(per_second, per_second < 10 ? 1 : 0) + " per second";
 }
 
+/// What marks a prompt that the learner did not give.
+std::string default_prompt_text(const GenerateOptions& options) {
+  if (!options.prompt.empty() || options.trained) return "";
+  return std::string("(no prompt: this one is the default; yours: ./learn generate ") +
+         (options.attention ? "--attention " : "") + "\"It is\")\n\n";
+}
+
 /// Few digits, as it may be typed again.
 std::uint64_t drawn_seed() { return std::random_device{}() % 1'000'000; }
 
@@ -119,6 +126,7 @@ int report_no_memory(const GenerateOptions& options) {
 }
 
 int run(const Prepared& prepared, Checkpoint checkpoint) {
+  std::cout << TextStyle::of_output()(default_prompt_text(prepared.options)) << std::flush;
   if (prepared.options.attention) draw_map(checkpoint, prepared);
   if (prepared.max_tokens == 0) return 0;
   if (prepared.options.attention) std::cout << "\n";

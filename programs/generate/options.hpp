@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "shared/number_option.hpp"
+#include "shared/option_checks.hpp"
 
 /// The command line of ./learn generate. The tool checks it before it builds the program, which reads the same words again.
 namespace attn::generating {
@@ -86,6 +86,7 @@ inline void add_generate_options(CLI::App& command, GenerateOptions& options) {
           ->type_name("LAYER.HEAD");
   command.add_option("--svg", options.svg, "with --attention: a picture of all heads of the layer, into this new file")
       ->needs(attention)
+      ->check(is_new_file())
       ->type_name("FILE");
   command.add_flag("--reference", options.reference, "with the reference's parts alone");
 }

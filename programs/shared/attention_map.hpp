@@ -10,7 +10,7 @@ namespace attn {
 
 /// Attention as text: a row for each query, a column for each key, both headed by their tokens, and in each cell the
 /// weight as a percentage on a colour (plain styles: with a shade beside it), scaled to the map's largest weight, with
-/// a key. A weight of exactly 0 is "-". Chinese characters count as two columns.
+/// a key. A weight of exactly 0 is "-", in a map without percentages nothing. Chinese characters count as two columns.
 ///
 /// Where tokens do not fit above their columns they are shortened. Where percentages do not fit, the map has only
 /// colours or shades, and tokens are written downwards; numbers (from 1) head columns only where not even that fits.

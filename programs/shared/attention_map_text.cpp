@@ -14,29 +14,33 @@ namespace {
 
 using namespace maps;
 
-/// From little to much, of a terminal's 256 colours: each brighter than the one before, and the text on it in black or
-/// white, whatever the terminal's own colours are.
+/// The blues of attention_map_svg, as near as a terminal's 256 colours come, from little to much: on a dark background
+/// each is brighter than the one before, on a light one darker. Next to nothing has none.
 struct Colour {
   int background;
   int text;
 };
 constexpr int white = 231;
 constexpr int black = 16;
-constexpr std::array<Colour, 9> palette = {{{53, white},
-                                            {54, white},
-                                            {24, white},
-                                            {30, black},
-                                            {36, black},
-                                            {71, black},
-                                            {77, black},
-                                            {148, black},
-                                            {226, black}}};
+constexpr std::size_t colours = 9;
+constexpr std::array<Colour, colours> palette = {{{17, white},
+                                                  {18, white},
+                                                  {24, white},
+                                                  {25, white},
+                                                  {31, black},
+                                                  {74, black},
+                                                  {117, black},
+                                                  {153, black},
+                                                  {195, black}}};
 
-/// The only escape sequences of the maps.
-std::string painted(std::size_t step, const std::string& text) {
-  return "\x1b[48;5;" + std::to_string(palette.at(step).background) + ";38;5;" + std::to_string(palette.at(step).text) +
-         "m" + text + "\x1b[0m";
+/// @param step from 1
+std::string painted(std::size_t step, const std::string& text, const TextStyle& style) {
+  const Colour colour = palette.at(style.light ? colours - step : step - 1);
+  return "\x1b[48;5;" + std::to_string(colour.background) + ";38;5;" + std::to_string(colour.text) + "m" + text +
+         "\x1b[0m";
 }
+
+std::string dim(const std::string& text) { return "\x1b[2m" + text + "\x1b[0m"; }
 
 std::vector<std::string> shades(const TextStyle& style) {
   if (style.ascii) return {" ", ".", ":", ";", "=", "+", "*", "#", "%", "@"};
@@ -152,26 +156,38 @@ std::string head(const Layout& layout) {
   return layout.heads == Layout::Heads::downwards ? head_downwards(layout) : head_of_numbers(layout);
 }
 
+/// A weight as a percentage, and its colour or shade.
+std::string cell_with_figure(const Layout& layout, double weight, double most) {
+  const std::string value = percent(weight);
+  const std::string text = spaces(layout.cell - 1 - value.size()) + value;
+  if (!layout.style.colours) {
+    const auto marks = shades(layout.style);
+    return text + (std::isnan(weight) ? " " : marks[step_of(weight, most, marks.size())]);
+  }
+  const std::size_t step = std::isnan(weight) ? 0 : step_of(weight, most, colours + 1);
+  if (step > 0) return painted(step, text + " ", layout.style);
+  return (weight < 0.005 ? dim(text) : text) + " ";  // what is masked, and next to nothing, recedes
+}
+
+/// A weight as a colour or shade alone: nothing where it is 0, and a dot for next to nothing.
+std::string cell_of_shade(const Layout& layout, double weight, double most) {
+  if (std::isnan(weight)) return std::string(layout.cell, '?');
+  if (weight == 0) return spaces(layout.cell);
+  const auto marks = shades(layout.style);
+  const std::size_t step = step_of(weight, most, layout.style.colours ? colours + 1 : marks.size());
+  if (step == 0) {
+    const std::string dot = (layout.style.ascii ? "'" : "·") + spaces(layout.cell - 1);
+    return layout.style.colours ? dim(dot) : dot;
+  }
+  if (layout.style.colours) return painted(step, spaces(layout.cell), layout.style);
+  std::string text;
+  for (std::size_t i = 0; i < layout.cell; ++i) text += marks[step];
+  return text;
+}
+
 /// A weight as it is shown in its cell.
 std::string cell_text(const Layout& layout, double weight, double most) {
-  const bool unusual = std::isnan(weight) || weight == 0;
-  std::string text;
-  if (layout.figures) {
-    const std::string value = percent(weight);
-    text = spaces(layout.cell - 1 - value.size()) + value;
-  } else if (unusual) {
-    text = std::string(layout.cell, weight == 0 ? '-' : '?');
-  }
-  if (layout.style.colours) {
-    if (layout.figures) text += " ";
-    if (text.empty()) text = spaces(layout.cell);
-    return unusual ? text : painted(step_of(weight, most, palette.size()), text);
-  }
-  const auto marks = shades(layout.style);
-  const std::string& shade = marks[step_of(weight, most, marks.size())];
-  if (layout.figures) return text + shade;
-  for (std::size_t i = 0; i < layout.cell && !unusual; ++i) text += shade;
-  return text;
+  return layout.figures ? cell_with_figure(layout, weight, most) : cell_of_shade(layout, weight, most);
 }
 
 std::string row_text(const Layout& layout, std::size_t i, const arma::rowvec& row, double most) {
@@ -184,15 +200,18 @@ std::string row_text(const Layout& layout, std::size_t i, const arma::rowvec& ro
   return text + "| " + (nothing ? "none" : finite.is_empty() ? "NaN" : percent(finite.max()) + "%") + "\n";
 }
 
-std::string colour_key(const TextStyle& style, double most) {
+std::string colour_key(const Layout& layout, double most) {
+  const TextStyle& style = layout.style;
   std::string text = "0 ";
   if (!style.colours) {
     const auto marks = shades(style);
     text += std::accumulate(marks.begin() + 1, marks.end(), std::string());
   } else {
-    for (std::size_t step = 0; step < palette.size(); ++step) text += painted(step, "  ");
+    for (std::size_t step = 1; step <= colours; ++step) text += painted(step, "  ", style);
   }
-  return text + " " + percent(most) + " %   (- is 0)\n";
+  const std::string dot = style.ascii ? "'" : "·";
+  return text + " " + percent(most) + " %   (" + (layout.figures ? "- is 0" : "nothing is 0, " + dot + " nearly") +
+         ")\n";
 }
 
 }  // namespace
@@ -213,7 +232,7 @@ std::string attention_map_text(const arma::mat& weights, const std::vector<std::
   }
   if (layout.heads == Layout::Heads::numbers) text += "columns: last digit of the row's number, from 1\n";
   if (!layout.figures) text += "after a row its largest weight\n";
-  return text + colour_key(style, most);
+  return text + colour_key(layout, most);
 }
 
 }  // namespace attn

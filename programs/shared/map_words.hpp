@@ -60,7 +60,8 @@ double largest(const Weights& weights) {
 /// Which of so many steps a weight is on, from 0 (nothing) to steps - 1 (the largest weight).
 inline std::size_t step_of(double weight, double most, std::size_t steps) {
   if (!(weight > 0)) return 0;
-  const double share = std::min(weight / most, 1.0);
+  constexpr double rounding = 1e-9;  // the same share of another map has the same step
+  const double share = std::min(weight / most, 1.0) + rounding;
   return std::min(steps - 1, static_cast<std::size_t>(share * static_cast<double>(steps)));
 }
 

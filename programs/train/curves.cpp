@@ -46,14 +46,14 @@ std::string framed(std::size_t rows, std::size_t columns, double most, std::size
   return text + "        1" + std::string(blanks, ' ') + last + "\n";
 }
 
-/// A cell that is filled from below, from 0 to 1.
-std::string cell(double share, bool ascii) {
-  static const std::array<std::string, 9> eighths = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  static const std::array<std::string, 4> thirds = {" ", ".", ":", "#"};
-  const auto step = [&](std::size_t steps) {
-    return static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(steps) + 0.5);
-  };
-  return ascii ? thirds.at(step(3)) : eighths.at(step(8));
+/// The cell of a line in a column, which comes from the height before and goes to this one.
+std::string cell_of_line(std::size_t row, std::size_t before, std::size_t here, bool ascii) {
+  if (row > std::max(before, here) || row < std::min(before, here)) return " ";
+  if (before == here) return ascii ? "-" : "─";
+  if (row != before && row != here) return ascii ? "|" : "│";
+  if (ascii) return row == std::max(before, here) ? "." : "'";
+  if (row == here) return here < before ? "╰" : "╭";
+  return here < before ? "╮" : "╯";
 }
 
 std::size_t steps_of(const TwoCurves& curves) { return std::max(curves.right.size(), curves.wrong.size()); }
@@ -73,8 +73,11 @@ std::string loss_curve(const std::vector<double>& losses, bool ascii) {
   constexpr std::size_t rows = 8;
   const std::vector<double> means = means_of(losses, losses.size(), std::min(most_columns, losses.size()));
   const double most = std::max(*std::max_element(means.begin(), means.end()), 1e-9);
+  const auto row_of = [&](std::size_t column) {
+    return static_cast<std::size_t>(std::clamp(means[column] / most, 0.0, 1.0) * (rows - 1) + 0.5);
+  };
   return framed(rows, means.size(), most, losses.size(), ascii, [&](std::size_t row, std::size_t column) {
-    return cell(means[column] / most * rows - static_cast<double>(row), ascii);
+    return cell_of_line(row, row_of(column == 0 ? 0 : column - 1), row_of(column), ascii);
   });
 }
 

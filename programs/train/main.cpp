@@ -17,6 +17,7 @@
 #include "shared/program_end.hpp"
 #include "system/files.hpp"
 #include "train/options.hpp"
+#include "train/saved_trainings.hpp"
 #include "train/screens.hpp"
 #include "train/training_folder.hpp"
 
@@ -200,6 +201,10 @@ int show_result(Session& session, const TrainOptions& options, bool saved) {
   if (saved && finished) {
     std::cout << "\nSaved in " << folder << "\n";
     if (session.text) std::cout << "It writes on: ./learn generate --model " << folder << "\n";
+    if (session.finished.empty() && !options.resume) {
+      std::cout
+          << "What would a mistake have done? ./learn train --break row-sum shows it; --break alone lists them all\n";
+    }
   } else if (saved) {
     std::cout << "\nSaved after step " << training.losses.size() << " of " << training.recipe.steps
               << ". To go on: " << resume_command(training.recipe, folder) << "\n";

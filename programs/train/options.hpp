@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "shared/number_option.hpp"
+#include "shared/option_checks.hpp"
+#include "train/saved_trainings.hpp"
 
 /// The command line of ./learn train. The tool checks it before it builds the program, which reads the same words again.
 namespace attn::training {
@@ -178,13 +179,22 @@ inline void add_train_options(CLI::App& command, TrainOptions& options) {
       ->type_name("FOLDER");
   command
       .add_option_function<std::string>(
-          "--resume", [&options](const std::string& folder) { options.resume = folder; },
+          "--resume",
+          [&options](const std::string& folder) {
+            options.resume = folder;
+            try {
+              require_training(folder.empty() ? newest_training() : std::filesystem::path(folder));
+            } catch (const std::invalid_argument& error) {
+              throw CLI::ValidationError("--resume", error.what());
+            }
+          },
           "goes on with a training that was stopped: of this folder, or the newest one in models/trained")
       ->expected(0, 1)
       ->type_name("FOLDER");
   command
       .add_option("--svg", options.svg,
                   "of a task: a picture of the attention of the layer that is shown, into this new file")
+      ->check(is_new_file())
       ->type_name("FILE");
   command.add_flag("--fast", options.fast,
                    "the steps are made by the fast kernels, in float32, and the rest by the reference's parts");

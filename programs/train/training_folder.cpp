@@ -12,6 +12,7 @@
 
 #include "attn/memory_map.hpp"
 #include "system/files.hpp"
+#include "train/saved_trainings.hpp"
 #include "train/text_data.hpp"
 #include "train/training_files.hpp"
 
@@ -20,12 +21,6 @@ namespace attn::training {
 namespace fs = std::filesystem;
 
 namespace {
-
-/// What a folder's training is in.
-constexpr const char* training_file = "training.safetensors";
-
-/// models/trained, in the current folder: where trainings are kept.
-fs::path trainings() { return fs::path("models") / "trained"; }
 
 [[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
 
@@ -94,22 +89,6 @@ fs::path folder_beside_finished(const fs::path& folder) {
   return beside;
 }
 
-fs::path newest_training() {
-  fs::path newest;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(trainings(), error)) {
-    if (!fs::is_regular_file(entry.path() / training_file)) continue;
-    if (newest.empty() ||
-        fs::last_write_time(entry.path() / training_file) > fs::last_write_time(newest / training_file)) {
-      newest = entry.path();
-    }
-  }
-  if (newest.empty())
-    throw std::invalid_argument("there is no training in " + trainings().string() +
-                                " to go on with: ./learn train begins one");
-  return newest;
-}
-
 std::string resume_command(const Recipe& recipe, const fs::path& folder) {
   return std::string("./learn train ") + (recipe.fast ? "--fast " : "") + "--resume " + folder.string();
 }
@@ -127,10 +106,7 @@ TrainingFolder TrainingFolder::for_new(const fs::path& folder) {
 }
 
 TrainingFolder TrainingFolder::for_resumed(const fs::path& folder) {
-  if (!fs::is_regular_file(folder / training_file)) {
-    refuse(folder.string() + " has no " + training_file +
-           ": expected the folder of a training that was stopped, such as " + (trainings() / "reverse").string());
-  }
+  require_training(folder);
   return TrainingFolder(folder);
 }
 

@@ -18,10 +18,6 @@ std::filesystem::path usual_folder(const Recipe& recipe);
 /// `folder`, or where a finished training is kept in it, the first of `folder-2`, `folder-3` and so on that holds none.
 std::filesystem::path folder_beside_finished(const std::filesystem::path& folder);
 
-/// The folder in models/trained whose training was saved last.
-/// @throws std::invalid_argument when there is none.
-std::filesystem::path newest_training();
-
 /// The command that goes on with a training.
 std::string resume_command(const Recipe& recipe, const std::filesystem::path& folder);
 

@@ -19,6 +19,7 @@
 #include "learn/commands/usage.hpp"
 #include "learn/screens/screens.hpp"
 #include "learn/screens/terminal.hpp"
+#include "lesson/text.hpp"
 #include "run/process.hpp"
 #include "train/options.hpp"
 #include "train_break/breaks.hpp"
@@ -128,19 +129,24 @@ class CommandLine {
     demo->add_option("--svg", svg_, "with --trained: a picture of the layer's heads, into this new file")
         ->needs(trained);
 
-    add_generate_options(*add("generate", "let a language model write a text: its attention is what you wrote",
-                              [this](Course& c) {
-                                const auto words = words_after("generate");
-                                return generate_.reference ? run_reference(c, "generate_solution", words)
-                                                           : run_model(c, "generate", words);
-                              }),
-                         generate_);
-    add_train_options(*add("train", "let a small transformer learn a task or a text, with the gradients that you wrote",
-                           [this](Course& c) { return train(c); }),
-                      train_);
+    CLI::App* generate =
+        add("generate", "let a language model write a text: its attention is what you wrote", [this](Course& c) {
+          const auto words = words_after("generate");
+          return generate_.reference ? run_reference(c, "generate_solution", words) : run_model(c, "generate", words);
+        });
+    add_generate_options(*generate, generate_);
+    CLI::App* train = add("train", "let a small transformer learn a task or a text, with the gradients that you wrote",
+                          [this](Course& c) { return learn_with(c); });
+    add_train_options(*train, train_);
+    for (CLI::App* program : {generate, train}) {
+      program->footer([this, name = program->get_name()] {
+        const auto numbers = lessons_of_program(root_, name);
+        return "Its parts are lessons " + attn::joined(numbers, ", ") + ": of those that pass, your files run.";
+      });
+    }
   }
 
-  int train(Course& course) const {
+  int learn_with(Course& course) const {
     const auto words = words_after("train");
     if (train_.fast) {
       return run_reference(course, "train_fast_solution", words,

@@ -154,6 +154,21 @@ std::string cut(const std::string& line, int columns) {
                                      : first_columns(line, std::max(columns - 3, 0)) + first_columns("...", columns);
 }
 
+std::string columns_between(const std::string& line, int begin, int end) {
+  std::string text;
+  int column = 0;
+  for (const auto& character : characters(line)) {
+    const int next = column + character.columns;
+    if (column >= begin && next <= end) {
+      text += character.bytes;
+    } else if (column < end && next > begin) {
+      text += ' ';
+    }
+    column = next;
+  }
+  return text;
+}
+
 int columns_of(const std::string& text) {
   int columns = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -274,6 +289,51 @@ Lines side_by_side(const std::string& left, const std::string& right, int column
     if (i < a.size()) add(&a[i++], " ", &b[j++]);
   }
   return rows;
+}
+
+Lines unified_diff(const std::string& left, const std::string& right) {
+  constexpr std::size_t context = 3;  // lines, as diff -u has
+  const auto a = lines_of(left);
+  const auto b = lines_of(right);
+  struct Row {
+    char mark;
+    std::size_t in_a, in_b;
+  };
+  std::vector<Row> rows;
+  auto pairs = common_lines(a, b);
+  pairs.emplace_back(a.size(), b.size());
+  std::size_t i = 0;
+  std::size_t j = 0;
+  for (const auto& [end_i, end_j] : pairs) {
+    for (; i < end_i; ++i) rows.push_back({'-', i, j});
+    for (; j < end_j; ++j) rows.push_back({'+', i, j});
+    if (i < a.size()) rows.push_back({' ', i++, j++});
+  }
+  Lines lines;
+  std::size_t shown = 0;  // rows before this one
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (rows[row].mark == ' ') continue;
+    const std::size_t first = std::max(shown, row - std::min(row, context));
+    if (lines.empty() || first > shown) {
+      if (!lines.empty()) lines.emplace_back();
+      lines.emplace_back(
+          "line " + std::to_string(rows[first].in_a + 1) + ", reference line " + std::to_string(rows[first].in_b + 1),
+          Role::label);
+    }
+    std::size_t end = row + 1;  // of the change, and the same lines after it
+    while (end < rows.size() && rows[end].mark != ' ') ++end;
+    const std::size_t last = std::min(rows.size(), end + context);
+    for (std::size_t k = first; k < last && (k < end || rows[k].mark == ' '); ++k) {
+      const auto& [mark, in_a, in_b] = rows[k];
+      lines.emplace_back(std::string(1, mark) + " " + harmless(mark == '+' ? b[in_b] : a[in_a], 2),
+                         mark == '-'   ? Role::left
+                         : mark == '+' ? Role::right
+                                       : Role::same);
+      shown = k + 1;
+    }
+    row = end - 1;
+  }
+  return lines;
 }
 
 std::string counted(int number, const std::string& thing) {

@@ -36,6 +36,9 @@ std::string harmless(const std::string& line, int column = 0);
 /// A line that is too wide is cut, and ends with "...".
 std::string cut(const std::string& line, int columns);
 
+/// What stands in the columns from `begin` to before `end`; half of a wide character is a space.
+std::string columns_between(const std::string& line, int begin, int end);
+
 /// The lines of a text, without their newlines.
 std::vector<std::string> lines_of(const std::string& text);
 
@@ -62,6 +65,10 @@ Line bar(int done, int of, int columns);
 /// only one has the line. Tabs and control characters as in wrapped(). No row is wider than `columns`, or 7. Lines of
 /// texts that are far longer than an answer are not matched.
 Lines side_by_side(const std::string& left, const std::string& right, int columns);
+
+/// Where two texts differ, one below the other: each change with some lines before and after it, those of the left one marked
+/// "-", those of the right one "+", and the numbers of its first lines above it. Empty where the texts are equal.
+Lines unified_diff(const std::string& left, const std::string& right);
 
 /// "12 minutes", "1 minute".
 std::string counted(int number, const std::string& thing);

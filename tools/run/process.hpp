@@ -38,6 +38,9 @@ class Process {
   /// Readable when it may have ended: for poll().
   int wake_fd() const { return wake_fd_; }
 
+  /// The process group that it and all that it started are in.
+  pid_t group() const { return pid_; }
+
   /// True once it is gone; stops it when its time is over, and lets it go on when it was suspended: by what it started.
   bool ended();
 

@@ -20,11 +20,23 @@ TerminalSize terminal_size() {
   return {size.ws_row, size.ws_col};
 }
 
+namespace {
+
+/// By COLORFGBG, "text;background", which Konsole, iTerm2, rxvt and others set.
+bool has_light_background() {
+  const std::string colours = environment("COLORFGBG");
+  const std::string background = colours.substr(colours.rfind(';') + 1);
+  return background == "7" || background == "15";
+}
+
+}  // namespace
+
 TextStyle TextStyle::of_output(bool asked_plain) {
   TextStyle style;
   style.words = asked_plain;
   style.plain = asked_plain || environment("TERM") == "dumb" || isatty(STDOUT_FILENO) == 0;
   style.colours = !style.plain && environment("NO_COLOR").empty();
+  style.light = has_light_background();
   for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string locale = environment(variable);
     if (locale.empty()) continue;

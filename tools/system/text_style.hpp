@@ -21,7 +21,8 @@ struct TextStyle {
   bool colours = false;  ///< besides bold, dim and reversed text, which are none
   bool words = false;    ///< a word where others see a symbol
   bool ascii = false;
-  int columns = 0;  ///< of the terminal; 0 where there is none, and nothing is wrapped
+  bool light = false;  ///< the background, where the terminal says so: without that, dark
+  int columns = 0;     ///< of the terminal; 0 where there is none, and nothing is wrapped
 
   /// What was asked for: plain and in words with --plain, plain with TERM=dumb and where standard output is not a
   /// terminal; no colours with NO_COLOR; ASCII in a locale that is set and is not UTF-8.

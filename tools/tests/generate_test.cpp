@@ -129,14 +129,19 @@ learn::ModelPart part(const std::string& number, bool own, const std::string& wh
 }
 
 TEST(PartsText, SaysWhoseAPartIsAndWhatIsNext) {
-  EXPECT_EQ(
-      learn::parts_text({part("20", true), part("21", false), part("22", false)}),
-      "Yours: 20 transformer_block.\nThe reference's: 21 decoder_attention, 22 language_model; ./learn 21 is next.");
-  EXPECT_EQ(learn::parts_text({part("20", false)}),
-            "All of it is the reference's: 20 transformer_block; ./learn 20 is next.");
-  EXPECT_EQ(learn::parts_text({part("20", true)}), "All of it is yours: 20 transformer_block.");
-  EXPECT_THAT(learn::parts_text({part("20", false, "does not pass")}),
+  EXPECT_EQ(learn::parts_text({part("20", true), part("21", false), part("22", true)}, "train"),
+            "2 of 3 parts are yours: 20, 22; ./learn 21 is next. Which: ./learn train --help");
+  EXPECT_EQ(learn::parts_text({part("20", false), part("21", false)}, "generate"),
+            "0 of 2 parts are yours; ./learn 20 is next. Which: ./learn generate --help");
+  EXPECT_EQ(learn::parts_text({part("20", true), part("21", true)}, "train"), "2 of 2 parts are yours.");
+  EXPECT_THAT(learn::parts_text({part("20", false, "does not pass")}, "train"),
               ::testing::HasSubstr("\n20 transformer_block is the reference's, as yours does not pass"));
+}
+
+TEST(RunsInText, SaysWhichProgramALessonRunsIn) {
+  EXPECT_THAT(learn::runs_in_text(lesson::find_lesson(ATTN_ROOT, "00")), ::testing::HasSubstr("./learn generate"));
+  EXPECT_THAT(learn::runs_in_text(lesson::find_lesson(ATTN_ROOT, "24")), ::testing::HasSubstr("./learn train"));
+  EXPECT_EQ(learn::runs_in_text(lesson::find_lesson(ATTN_ROOT, "05")), "");
 }
 
 TEST(LayerAndHead, AreTwoNumbersWithADot) {

@@ -20,7 +20,7 @@ text() { sed -n '/^It is/,/ prompt token/p' "$output" | sed '$d'; }
 own_parts() { paste -sd, build/dev/own_lessons_generate.txt; }
 
 # nothing is written yet: the text is the reference's
-expect 0 "All of it is the reference's: 00 warm_up" "./learn 00 is next" "It is" "15 new tokens" -- write
+expect 0 "0 of 10 parts are yours; ./learn 00 is next. Which: ./learn generate --help" "It is" "15 new tokens" -- write
 text >"$scratch/reference"
 holds "a text came out" [ -s "$scratch/reference" ]
 holds "no lesson was judged for it" [ ! -e .learn/state.json ]
@@ -28,22 +28,22 @@ holds "no lesson was judged for it" [ ! -e .learn/state.json ]
 # lesson 21 as it should be: it takes part, and the text stays
 cp solutions/21_decoder_attention/*.cpp "$lesson/"
 sed -i 's#^arma::cube DecoderAttention::extend(.*#&\n  arma::get_cerr_stream() << "[mine]";#' "$lesson/decoder_attention.cpp"
-expect 0 "Yours: 21 decoder_attention." "The reference's: 00 warm_up" "[mine]" -- write
+expect 0 "1 of 10 parts are yours: 21; ./learn 00 is next." "[mine]" -- write
 cp solutions/21_decoder_attention/*.cpp "$lesson/"
-expect 0 "Yours: 21 decoder_attention." "The reference's: 00 warm_up" "![mine]" -- write
+expect 0 "1 of 10 parts are yours: 21; ./learn 00 is next." "![mine]" -- write
 text >"$scratch/own"
 holds "the text is the same" cmp -s "$scratch/reference" "$scratch/own"
 holds "its files are linked" [ "$(own_parts)" = 21 ]
 judged() { grep -A 12 '"21_decoder_attention": {' .learn/state.json | sed -n 's/.*"checks": \([0-9]*\).*/\1/p'; }
 before=$(judged)
-expect 0 "Yours: 21 decoder_attention." -- write
+expect 0 "1 of 10 parts are yours: 21;" -- write
 holds "what is known is not judged again" [ "$(judged)" = "$before" ]
-expect 0 "All of it is the reference's." "It is" "!Yours" -- learn generate "It is" --max-tokens 2 --reference
-expect 0 "> now" "00 warm_up" -- learn list # the lesson that the learner is at stays
+expect 0 "All of it is the reference's." "It is" "!are yours" -- learn generate "It is" --max-tokens 2 --reference
+expect 0 "> now" "  00 " -- learn list # the lesson that the learner is at stays
 
 # a mistake, and a file that does not compile: the reference takes its place, and both are judged once
 sed -i 's#std::sqrt(static_cast<double>(Q.n_cols))#2.0#' "$lesson/decoder_attention.cpp"
-expect 0 "21 decoder_attention is the reference's, as yours does not pass its checks" "!Yours:" -- write
+expect 0 "21 decoder_attention is the reference's, as yours does not pass its checks" "0 of 10 parts are yours" -- write
 holds "its files are not linked" [ -z "$(own_parts)" ]
 before=$(judged)
 expect 0 "does not pass its checks" -- write
@@ -57,7 +57,7 @@ cp solutions/00_warm_up/*.cpp lessons/00_warm_up/
 for file in "$lesson/decoder_mask.cpp" lessons/00_warm_up/linear.cpp; do
   echo 'namespace attn { int helper() { return 1; } }' >>"$file"
 done
-expect 0 "Yours: 00 warm_up." "21 decoder_attention is the reference's, as yours passes, but defines a name" -- write
+expect 0 "1 of 10 parts are yours: 00;" "21 decoder_attention is the reference's, as yours passes, but defines a name" -- write
 
 # the demonstrations of single lessons: the learner's files, as far as they are written
 expect 1 "TODO(16.1) is not written yet" "./learn demo 16 --reference" -- learn demo 16

@@ -152,11 +152,11 @@ TEST(MockInterview, IsPassedAfterAMistakeThatWasNamed) {
   put(copy / page_05, with_mistake(Lesson{copy, blank_class}, "unscaled"));
   type_and_see(terminal, {{"c", "checks passed"}});
   EXPECT_SHOWS(terminal, "1 check used");
-  EXPECT_SHOWS(terminal, "value   worst at");
+  EXPECT_SHOWS(terminal, "  got   ");
   EXPECT_SHOWS(terminal, "where   " + page_05);
   EXPECT_THAT(terminal.screen(), AllOf(Not(HasSubstr("learn hint")), Not(HasSubstr("likely")), Not(HasSubstr(own_05))));
 
-  type_and_see(terminal, {{"t", "Write self-attention from a blank page"}, {"t", "value   worst at"}});
+  type_and_see(terminal, {{"t", "Write self-attention from a blank page"}, {"t", "  got   "}});
   fs::copy_file(copy / solution_05, copy / page_05, fs::copy_options::overwrite_existing);
   type_and_see(terminal, {{"c", "Passed: "}});
   EXPECT_SHOWS(terminal, "minutes of 15, 2 checks used");

@@ -14,8 +14,10 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "learn/machine/build.hpp"
 #include "learn/machine/checking.hpp"
 #include "lesson/lesson.hpp"
 #include "scratch.hpp"
@@ -264,6 +266,29 @@ TEST_F(Jobs, SayWhatTheyAreAt) {
   EXPECT_EQ(job.doing(), "building, step 3 of 14");
   job.stop();
   EXPECT_TRUE(job.advance());
+}
+
+TEST_F(Jobs, SayOnceWhatTheyWaitFor) {
+  const std::string lock = (scratch.path() / "learn.lock").string();
+  Process other({"flock", "--no-fork", lock, "sh", "-c", "touch held; sleep 60", "ninja", "generate"}, scratch.path(),
+                scratch.path() / "other");
+  EXPECT_TRUE(comes_true([&] { return std::filesystem::exists(scratch.path() / "held"); }));
+  Scripts job({"exec flock --no-fork learn.lock echo free"}, scratch.path());
+  EXPECT_FALSE(job.advance());
+  EXPECT_EQ(job.doing(), "waiting, as another ./learn builds generate");
+  std::vector<std::string> reports;
+  std::thread ends_it([&] {
+    std::this_thread::sleep_for(std::chrono::seconds(4));
+    other.stop();
+  });
+  job.wait([&](const std::string& report) { reports.push_back(report); });
+  ends_it.join();
+  EXPECT_EQ(reports, std::vector<std::string>{"waiting, as another ./learn builds generate ..."});
+}
+
+TEST(InPercent, ShowsHowFarABuildIs) {
+  EXPECT_EQ(in_percent("building, step 3 of 14 ..."), "building, 21 %");
+  EXPECT_EQ(in_percent("setting up ..."), "setting up ...");
 }
 
 TEST_F(Jobs, AreStoppedByCtrlCWithoutTheToolWhileItWaits) {

@@ -308,7 +308,83 @@ TEST_F(ReportTest, CountsChecksThatFailForTheSameReason) {
   const std::string text = of({failed("AddOne", "One", threw), failed("AddOne", "Two", threw),
                                failed("AddOne", "Three", got(unknown)), failed("AddOne", "Four", threw)});
   EXPECT_THAT(text, HasSubstr("  ✗ AddOne.Two and 1 more: threw"));
-  EXPECT_THAT(text, HasSubstr("  ✗ AddOne.Three: value"));
+  EXPECT_THAT(text, HasSubstr("  ✗ AddOne.Three: the numbers differ\n"));
+}
+
+TEST_F(ReportTest, SaysOfARejectionWhatWasWanted) {
+  auto threw = stated("threw", "std::invalid_argument: no");
+  threw.statements.push_back({"wanted", "std::invalid_argument with a message that names \"X\""});
+  EXPECT_THAT(of({failed("AddOne", "One", got(unknown)), failed("AddOne", "Rejects", threw)}),
+              HasSubstr("  ✗ AddOne.Rejects: threw   std::invalid_argument: no, wanted std::invalid_argument with"));
+}
+
+TEST_F(ReportTest, ReportsAMistakeOnceHoweverManyChecksItFails) {
+  auto named = got(unknown);
+  named.likely = {"doubled"};
+  const std::string text = of({failed("AddOne", "One", named), failed("AddOne", "Two", named),
+                               failed("MergeAll", "EqualsPyTorch", named), failed("AddOne", "Three", got(unknown))});
+  EXPECT_THAT(text, HasSubstr("  likely  the sum was doubled\n"
+                              "          also fails 2 more checks, 1 of 42.2, which may be right\n"));
+  EXPECT_EQ(text.find("doubled"), text.rfind("doubled"));
+  EXPECT_THAT(text, Not(HasSubstr("AddOne.Two")));
+  EXPECT_THAT(text, HasSubstr("also failing\n  ✗ AddOne.Three: the numbers differ\n\n"));
+}
+
+TEST_F(ReportTest, SaysThatAnotherTaskShowsTheMistakeFirst) {
+  auto named = got(unknown);
+  named.likely = {"doubled"};
+  auto first = failed("AddOne", "One", named);
+  first.failures.front().expression = "add_one(x)";
+  const Report both = report({first, failed("MergeAll", "EqualsPyTorch", named)});
+  ASSERT_EQ(both.checks[0].task, "42.1");
+  EXPECT_THAT(text_of(lines_about(both.checks[1], both, lesson)),
+              HasSubstr("the sum was doubled\n          fix it in 42.1 first (AddOne.One): 42.2 may be right\n"));
+  EXPECT_THAT(text_of(lines_about(both.checks[0], both, lesson)), Not(HasSubstr("first (")));
+}
+
+TEST_F(ReportTest, BeginsWithWhatIsWrongWhereAndWhatHelps) {
+  auto failure = got(unknown);
+  failure.excerpt = Excerpt{0, 0, {{{1, 2, true}}}, true};
+  failure.expression = "add_one(x)";
+  failure.likely = {"doubled"};
+  failure.notes = {"a note"};
+  const auto named = failed("AddOne", "WorksByHand", failure);
+  EXPECT_THAT(of({named}), ::testing::StartsWith("✗ 42 sums · AddOne.WorksByHand\n"
+                                                 "  likely  the sum was doubled\n"
+                                                 "  note    a note\n"
+                                                 "  where   lessons/42_sums/sums.cpp\n"
+                                                 "  hint    ./learn hint 42.1\n"
+                                                 "  of      add_one(x)\n"
+                                                 "  shape   2 x 2 (L x E)   ok   (1 of 4 differs)\n"
+                                                 "  got     1*  want  2\n"));
+  failure.likely.clear();
+  failure.notes.clear();
+  failure.likeness = "all values are 1";
+  EXPECT_THAT(of({failed("AddOne", "WorksByHand", failure)}),
+              HasSubstr("WorksByHand\n  note    all values are 1\n  where   "));
+  auto shape = stated("", "");
+  shape.statements.clear();
+  shape.kind = Failure::Kind::shape;
+  shape.shape = ShapeFact{{2, 3}, {3, 2}, {"L", "E"}};
+  EXPECT_THAT(of({failed("AddOne", "WorksByHand", shape)}),
+              HasSubstr("WorksByHand\n  shape   got 2 x 3, want 3 x 2 (L x E)\n          you returned E x L"));
+  auto threw = stated("threw", "Mat::init(): requested size is not compatible with column vector layout");
+  threw.kind = Failure::Kind::exception;
+  EXPECT_THAT(of({failed("AddOne", "WorksByHand", threw)}), HasSubstr("WorksByHand\n  threw   Mat::init(): "));
+}
+
+TEST_F(ReportTest, CallsATodoNoFailure) {
+  auto check = failed("AddOne", "WorksByHand", stated("todo", "TODO(42.1) is not written yet"));
+  check.state = CheckResult::State::not_written;
+  check.failures.front().kind = Failure::Kind::not_written;
+  check.failures.front().task = "42.1";
+  const auto lines = lines_about(report({check, check}), lesson);
+  EXPECT_EQ(lines.front().text(), "42 sums · to do: 42.1");
+  EXPECT_EQ(lines.front().spans.front().role, Role::important);
+  EXPECT_THAT(text_of(lines), ::testing::AllOf(Not(HasSubstr("✗")), HasSubstr("  hint    ./learn hint 42.1\n")));
+  for (const auto& line : lines) {
+    for (const auto& span : line.spans) EXPECT_NE(span.role, Role::failed) << line.text();
+  }
 }
 
 TEST_F(ReportTest, SaysWhatTheNumbersLookLikeUnlessItKnowsTheMistake) {
@@ -348,7 +424,7 @@ TEST_F(ReportTest, LeavesOutNamesAndHintsInAnInterview) {
   const std::string bare = text_of(lines_about(one, in_interview));
   EXPECT_THAT(bare, Not(HasSubstr("likely")));
   EXPECT_THAT(bare, Not(HasSubstr("./learn hint")));
-  EXPECT_THAT(bare, HasSubstr("value   worst at row 0, col 0: got 1, want 2, off by 1   (1 of 4 differs)"));
+  EXPECT_THAT(bare, HasSubstr("ok   (1 of 4 differs)\n  value   worst at row 0, col 0: got 1, want 2, off by 1\n"));
 }
 
 TEST_F(ReportTest, ShowsWhatAMistakeDoesToLearningWhereATrainingCanMakeIt) {

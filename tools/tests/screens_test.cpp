@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -308,12 +309,18 @@ TEST(Screens, OfAReviewAnswerEveryKey) {
     SCOPED_TRACE(std::to_string(columns) + " columns");
     put(course.root() / ".learn/state.json", nlohmann::json({{"version", 2}, {"cards", cards}}).dump());
     Typist typist(course, {"review"}, "", "", columns);
-    for (std::size_t left = cards.size(); left > 0; --left) {
+    for (std::size_t left = cards.size(), in_session = 10; left > 0; --left, --in_session) {
       SCOPED_TRACE(std::to_string(left) + " items left");
-      ASSERT_SHOWS(typist.terminal(), counted(static_cast<int>(left), "item").substr(0, 7));
+      if (in_session == 0) {
+        ASSERT_SHOWS(typist.terminal(), "Enter next session");
+        typist.terminal().type(scroll + key::enter);
+        in_session = 10;
+      }
+      const std::size_t shown = std::min(in_session, left);
+      ASSERT_SHOWS(typist.terminal(), "Review: " + counted(static_cast<int>(shown), "item").substr(0, 7));
       const bool question = typist.terminal().screen().find("y begin") == std::string::npos;
       typist.terminal().type(scroll);
-      if (question) typist.press("a", "0 to 5");
+      if (question) typist.press(key::enter, "0 to 5");
       typist.terminal().type(scroll + (question ? "4" : "n"));
     }
     EXPECT_EQ(typist.terminal().wait_for_exit(patience), 0) << typist.terminal();

@@ -46,6 +46,32 @@ TEST(Painted, CutsAnAside) {
               ElementsAre(ElementsAre(Piece{"  ✗ Sums.Add: a l...", Role::aside, ""})));
 }
 
+/// Where the caret stands below the code that it points at, at this width.
+std::string pointed_at(const Lines& lines, int columns) {
+  const auto rows = painted(lines, columns);
+  if (rows.size() != 2) return "rows: " + std::to_string(rows.size());
+  if (columns_of(text_of(rows[0])) > columns || columns_of(text_of(rows[1])) > columns) return "too wide";
+  const auto at = static_cast<int>(text_of(rows[1]).find('^'));
+  return columns_between(text_of(rows[0]), at, at + 1);
+}
+
+TEST(Painted, CutsQuotedCodeAroundItsCaret) {
+  const std::string code =
+      "  const arma::cube 我们 = arma::cube(context.n_rows, context.n_cols, context.n_slices) @ heads;";
+  const int caret = columns_of(code.substr(0, code.find('@')));
+  const auto lines = [&](int at) {
+    return Lines{
+        Line({{"   22 |", Role::label}, {code}}),
+        Line({{"      |", Role::label}, {std::string(static_cast<std::size_t>(at), ' ') + "^~~~~~~", Role::caret}})};
+  };
+  for (int columns = 20; columns < 120; ++columns) EXPECT_EQ(pointed_at(lines(caret), columns), "@") << columns;
+  for (int columns = 20; columns < 120; ++columns) EXPECT_EQ(pointed_at(lines(2), columns), "c") << columns;
+  EXPECT_EQ(text_of(painted(lines(2), 30)[0]), "   22 |  const arma::cube 我 …");
+  const std::string cut = text_of(painted(lines(caret), 40, "...")[0]);
+  EXPECT_EQ(cut.substr(0, 10), "   22 |...");
+  EXPECT_EQ(text_of(painted(lines(caret), 200)[0]), "   22 |" + code);
+}
+
 TEST(Painted, HasACursorAsWideAsTheScreen) {
   EXPECT_THAT(only_row(Line("> 01 sums", Role::selected), 40),
               ElementsAre(Piece{padded("> 01 sums", 40), Role::selected, ""}));
@@ -79,7 +105,6 @@ TEST(Links, AreNotInTextsBesideEachOther) {
 TEST(Painted, ChangesNoRowOfTheText) {
   const Lines lines = {labelled("  likely  ", "a b  c"),
                        Line("✗ 我 " + std::string(50, 'x'), Role::failed),
-                       Line({{"\t1 |", Role::label}, {" ^~", Role::caret}}),
                        "lessons/a.cpp:1:2: error: \x1b[31m e",
                        "\xE9 lessons/b.cpp",
                        "   ",

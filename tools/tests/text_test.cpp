@@ -171,6 +171,23 @@ TEST(SideBySide, TellsWhatDiffersFromWhatIsTheSame) {
   EXPECT_EQ(rows[1].spans[2].text, " two");
 }
 
+TEST(UnifiedDiff, ShowsChangesWithThreeLinesAround) {
+  const std::string before = "1\n2\n3\n4\n5\n", after = "\n6\n7\n8\n9\n10\n11\n12\n";
+  const Lines lines = unified_diff(before + "mine" + after + "x\n", before + "yours\nmore" + after);
+  EXPECT_THAT(lines_of(text_of(lines)),
+              ElementsAre("line 3, reference line 3", "  3", "  4", "  5", "- mine", "+ yours", "+ more", "  6", "  7",
+                          "  8", "", "line 11, reference line 12", "  10", "  11", "  12", "- x"));
+  EXPECT_EQ(lines[4].spans.front().role, Role::left);
+  EXPECT_EQ(lines[5].spans.front().role, Role::right);
+  EXPECT_THAT(unified_diff("a\nb\n", "a\nb\n"), IsEmpty());
+  EXPECT_THAT(lines_of(text_of(unified_diff("", "a\n"))), ElementsAre("line 1, reference line 1", "+ a"));
+}
+
+TEST(UnifiedDiff, JoinsChangesThatAreNear) {
+  EXPECT_THAT(lines_of(text_of(unified_diff("a\n1\n2\nb\n", "c\n1\n2\nd\n"))),
+              ElementsAre("line 1, reference line 1", "- a", "+ c", "  1", "  2", "- b", "+ d"));
+}
+
 TEST(SideBySide, LetsNoTabAndNoEscapeSequenceThrough) {
   EXPECT_THAT(beside("\tif (x) {\r\n", "  if (x) {\n", 60), ElementsAre(StartsWith("        if (x) {      ")));
   EXPECT_THAT(beside("\x1b[2J", "", 60), Each(Not(HasSubstr("\x1b"))));

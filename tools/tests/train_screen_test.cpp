@@ -37,7 +37,7 @@ class LiveCurve : public ::testing::Test {
 
 TEST_F(LiveCurve, IsDrawnAgainInItsPlace) {
   ScreenRobot terminal = start(30, 100, "1000000");
-  ASSERT_SHOWS(terminal, "0.00 │█");
+  ASSERT_SHOWS(terminal, "0.00 │");
   ASSERT_SHOWS(terminal, "tokens/s");
   for (int look = 0; look < 10; ++look) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

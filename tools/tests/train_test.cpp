@@ -138,10 +138,11 @@ TEST(LossCurve, FallsFromTheHighestMeanToZero) {
   const std::string curve = loss_curve({2, 1, 0}, true);
   const auto lines = lines_of(curve);
   ASSERT_EQ(lines.size(), 9u) << curve;
-  EXPECT_EQ(lines[0], "  2.00 |#");
-  EXPECT_EQ(lines[3], "       |#");
-  EXPECT_EQ(lines[4], "       |##");
-  EXPECT_EQ(lines[7], "  0.00 |##");
+  EXPECT_EQ(lines[0], "  2.00 |-.");
+  EXPECT_EQ(lines[2], "       | |");
+  EXPECT_EQ(lines[3], "       | '.");
+  EXPECT_EQ(lines[5], "       |  |");
+  EXPECT_EQ(lines[7], "  0.00 |  '");
   EXPECT_THAT(lines[8], HasSubstr("step 3"));
   EXPECT_EQ(lines_of(loss_curve(std::vector<double>(1000, 1.0), true))[0].size(), 8u + 60u);
   for (const char c : curve) EXPECT_LT(static_cast<unsigned char>(c), 0x80);

@@ -20,7 +20,7 @@ text() { sed -n '/^For example/,$p' "$output" | sed '/tokens per second/d'; }
 own_parts() { paste -sd, build/dev/own_lessons_train.txt; }
 
 # nothing is written yet: the reference learns
-expect 0 "All of it is the reference's: 00 warm_up" "27 training" "step 3 of 3" "What to look for" -- train
+expect 0 "0 of 15 parts are yours; ./learn 00 is next. Which: ./learn train --help" "./learn train --break" "step 3 of 3" "What to look for" -- train
 text >"$scratch/reference"
 holds "no lesson was judged for it" [ ! -e .learn/state.json ]
 
@@ -30,29 +30,29 @@ changed() { # LINE   the reference's files, with a line in each step
   sed -i "s#^  LossAndGradients result = .*#&\n  $1#" "$lesson/training.cpp"
 }
 changed 'arma::get_cerr_stream() << "[mine]";'
-expect 0 "Yours: 27 training." "The reference's: 00 warm_up" "[mine]" -- train
+expect 0 "1 of 15 parts are yours: 27; ./learn 00 is next." "[mine]" -- train
 holds "its files are linked" [ "$(own_parts)" = 27 ]
 text | sed 's/\[mine\]//g' >"$scratch/own"
 holds "the numbers are the same" cmp -s "$scratch/reference" "$scratch/own"
-expect 0 "All of it is the reference's." "step 3 of 3" "!Yours" "![mine]" "Saved in models/trained/reverse-2" -- learn train --steps 3 --reference
+expect 0 "All of it is the reference's." "step 3 of 3" "!are yours" "![mine]" "Saved in models/trained/reverse-2" -- learn train --steps 3 --reference
 
 # its checks pass, but here it throws, its loss is no number, or it crashes
 here='if (state.t == 1 \&\& model.config().max_position == 20)'
 changed "$here throw std::runtime_error(\"no second step\");"
-expect 1 "Yours: 27 training." "The training threw an error: no second step" "./learn train --reference" \
+expect 1 "1 of 15 parts are yours: 27;" "The training threw an error: no second step" "./learn train --reference" \
   "!What to look for" -- train
 changed "$here result.loss = arma::datum::nan;"
-expect 1 "Yours: 27 training." "The loss is nan at step 2" "./learn train --reference" "!What to look for" -- train
+expect 1 "1 of 15 parts are yours: 27;" "The loss is nan at step 2" "./learn train --reference" "!What to look for" -- train
 
 changed "$here std::abort();"
-expect 134 "Yours: 27 training." "The training crashed." "./learn train --reference" -- train
+expect 134 "1 of 15 parts are yours: 27;" "The training crashed." "./learn train --reference" -- train
 expect 2 "holds a training that is not finished, 1 of 3" "--resume" -- learn train --steps 3
 rm -r models/trained
 
 # a mistake: the reference takes its place
 cp solutions/27_training/*.cpp "$lesson/"
 sed -i 's#std::pow(beta1, t)#std::pow(beta1, t + 1)#' "$lesson/adamw.cpp"
-expect 0 "27 training is the reference's, as yours does not pass its checks" "!Yours:" -- train
+expect 0 "27 training is the reference's, as yours does not pass its checks" "0 of 15 parts are yours" -- train
 holds "its files are not linked" [ -z "$(own_parts)" ]
 text >"$scratch/own"
 holds "the numbers are the reference's" cmp -s "$scratch/reference" "$scratch/own"

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "lesson/text.hpp"
@@ -70,7 +72,8 @@ std::string cell_text(double value) {
 
 /// The numbers of a result and the expected ones, beside each other where that is narrow enough for any terminal, else
 /// one below the other. What differs has an asterisk.
-Lines excerpt_lines(const Excerpt& excerpt) {
+/// @param slice that they are of, where there are several
+Lines excerpt_lines(const Excerpt& excerpt, const std::string& slice) {
   constexpr std::size_t narrow = 46;  // fits beside a label in a terminal of 60 columns
   if (excerpt.cells.empty() || excerpt.cells.front().empty()) return {};
   auto got = table(excerpt, [](const auto& cell) { return cell_text(cell.got) + (cell.differs ? "*" : " "); });
@@ -82,8 +85,10 @@ Lines excerpt_lines(const Excerpt& excerpt) {
     const auto range = [](const std::string& what, std::size_t first, std::size_t count) {
       return what + " " + std::to_string(first) + " to " + std::to_string(first + count - 1);
     };
-    lines.push_back(fact("part", range("rows", excerpt.row, got.size()) + ", " +
+    lines.push_back(fact("part", slice + (slice.empty() ? "" : ", ") + range("rows", excerpt.row, got.size()) + ", " +
                                      range("columns", excerpt.column, excerpt.cells.front().size())));
+  } else if (!slice.empty()) {
+    lines.push_back(fact("part", slice));
   }
   const bool beside = got[0].size() + between.size() + want[0].size() <= narrow;
   for (std::size_t row = 0; beside && row < got.size(); ++row) {
@@ -112,9 +117,20 @@ std::string recognised(const ShapeFact& shape) {
   return joined(names, " x ");
 }
 
-Lines shape_lines(const ShapeFact& shape) {
+/// "(4 of 24 differ)", "(1 of 24 is NaN)".
+std::string count_text(const WorstElement& worst) {
+  const bool nan = std::isnan(worst.got) && !std::isnan(worst.expected);
+  const std::string verb = worst.wrong == 1 ? (nan ? "is NaN, not a number" : "differs")
+                           : nan            ? "are NaN, not a number"
+                                            : "differ";
+  return "(" + std::to_string(worst.wrong) + " of " + std::to_string(worst.total) + " " + verb + ")";
+}
+
+/// @param worst of a result with this shape, if its numbers differ
+Lines shape_lines(const ShapeFact& shape, const std::optional<WorstElement>& worst = {}) {
   if (shape.got == shape.expected) {
-    return {fact("shape", sizes_text(shape.got) + " (" + joined(shape.axes, " x ") + ")   ok")};
+    const std::string differ = worst ? "   " + count_text(*worst) : "";
+    return {fact("shape", sizes_text(shape.got) + " (" + joined(shape.axes, " x ") + ")   ok" + differ)};
   }
   std::string text = "got " + sizes_text(shape.got);
   if (!shape.axes.empty()) text += ", want " + sizes_text(shape.expected) + " (" + joined(shape.axes, " x ") + ")";
@@ -131,17 +147,17 @@ Lines shape_lines(const ShapeFact& shape) {
 Line worst_line(const WorstElement& worst) {
   std::string place = "row " + std::to_string(worst.place[0]) + ", col " + std::to_string(worst.place[1]);
   if (worst.place.size() > 2) place += ", slice " + std::to_string(worst.place[2]);
-  const auto counted = [&](const std::string& verb) {
-    return "   (" + std::to_string(worst.wrong) + " of " + std::to_string(worst.total) + " " + verb + ")";
-  };
-  if (std::isnan(worst.got) && !std::isnan(worst.expected)) {
-    return fact("value", "NaN (not a number) at " + place + counted(worst.wrong == 1 ? "is NaN" : "are NaN"));
-  }
+  if (std::isnan(worst.got) && !std::isnan(worst.expected)) return fact("value", "NaN (not a number) at " + place);
   const auto [got, want] = distinct_texts(worst.got, worst.expected);
   const double off = std::abs(worst.got - worst.expected);
   const std::string by = std::isfinite(off) ? ", off by " + number_text(off, 3) : "";
-  return fact("value", "worst at " + place + ": got " + got + ", want " + want + by +
-                           counted(worst.wrong == 1 ? "differs" : "differ"));
+  return fact("value", "worst at " + place + ": got " + got + ", want " + want + by);
+}
+
+/// Whether the matrices show how the worst element differs: not where it takes more digits than they have.
+bool shows_the_difference(const std::optional<Excerpt>& excerpt, const WorstElement& worst) {
+  const bool has_cells = excerpt && !excerpt->cells.empty() && !excerpt->cells.front().empty();
+  return has_cells && cell_text(worst.got) != cell_text(worst.expected);
 }
 
 std::string likely_text(const std::vector<std::string>& ids, const Mistakes& mistakes) {
@@ -172,58 +188,108 @@ Lines thrown_lines(const Failure& failure, Role note) {
   return lines;
 }
 
-/// The lines between the headline and the place.
-/// @param names    whether mistakes are named
-/// @param borrowed the check that named the mistake, if not this one
-Lines failure_lines(const Failure& failure, const Mistakes& mistakes = {}, bool names = true,
-                    const std::string& borrowed = "") {
+/// What there is to say of a failure: first what is wrong, as far as that is known, then what shows it.
+struct FailureLines {
+  Lines diagnosis;
+  Lines evidence;
+};
+
+/// The numbers of a result, and what they were computed from.
+Lines number_lines(const Failure& failure) {
   Lines lines;
-  const Role note = note_role(failure, names);
-  if (!failure.expression.empty()) lines.push_back(fact("of", failure.expression));
-  if (failure.shape) append(lines, shape_lines(*failure.shape));
-  if (failure.worst) lines.push_back(worst_line(*failure.worst));
-  if (failure.excerpt) append(lines, excerpt_lines(*failure.excerpt));
+  if (failure.worst && !shows_the_difference(failure.excerpt, *failure.worst)) {
+    lines.push_back(worst_line(*failure.worst));
+  }
+  if (failure.excerpt) {
+    const bool slices = failure.worst && failure.worst->place.size() > 2;
+    append(lines, excerpt_lines(*failure.excerpt, slices ? "slice " + std::to_string(failure.worst->place[2]) : ""));
+  }
   for (const auto& [name, input] : failure.given) {
     const auto rows = table(input, [](const auto& cell) { return cell_text(cell.got); });
     for (std::size_t row = 0; row < rows.size(); ++row) lines.emplace_back(margin(row == 0 ? name : "") + rows[row]);
   }
-  if (failure.kind == Failure::Kind::exception) {
-    append(lines, thrown_lines(failure, note));
-  } else {
-    for (const auto& [label, sentence] : failure.statements) append(lines, block(label, sentence));
+  return lines;
+}
+
+/// @param names    whether mistakes are named
+/// @param borrowed the check that named the mistake, if not this one
+/// @param beside   the name: what else is to be said of the mistake
+FailureLines failure_lines(const Failure& failure, const Mistakes& mistakes = {}, bool names = true,
+                           const std::string& borrowed = "", const Lines& beside = {}) {
+  FailureLines lines;
+  const Role note = note_role(failure, names);
+  const bool named = names && !failure.likely.empty();
+  if (named) {
+    const std::string source = borrowed.empty() ? "" : " (shown by " + borrowed + ")";
+    lines.diagnosis.push_back(fact("likely", likely_text(failure.likely, mistakes) + source, Role::important));
+    append(lines.diagnosis, beside);
   }
   const bool nearly = failure.worst && std::abs(failure.worst->got - failure.worst->expected) < 1e-5;
-  if (nearly) lines.push_back(fact("note", "nearly right: is there a float, or a small number added?", note));
-  if (names && !failure.likely.empty()) {
-    const std::string source = borrowed.empty() ? "" : " (shown by " + borrowed + ")";
-    lines.push_back(fact("likely", likely_text(failure.likely, mistakes) + source, Role::important));
+  if (nearly) {
+    lines.diagnosis.push_back(fact("note", "nearly right: is there a float, or a small number added?", note));
   }
-  for (const auto& sentence : failure.notes) lines.push_back(fact("note", sentence, note));
+  for (const auto& sentence : failure.notes) lines.diagnosis.push_back(fact("note", sentence, note));
   if (names && failure.likely.empty() && !failure.likeness.empty()) {
-    lines.push_back(fact("note", failure.likeness, note));
+    lines.diagnosis.push_back(fact("note", failure.likeness, note));
+  }
+
+  Lines statements;
+  if (failure.kind == Failure::Kind::exception) {
+    statements = thrown_lines(failure, note);
+  } else {
+    for (const auto& [label, sentence] : failure.statements) append(statements, block(label, sentence));
+  }
+  if (!failure.expression.empty()) lines.evidence.push_back(fact("of", failure.expression));
+  const bool wrong_shape = failure.shape && failure.shape->got != failure.shape->expected;
+  if (failure.shape)
+    append(wrong_shape && !named ? lines.diagnosis : lines.evidence, shape_lines(*failure.shape, failure.worst));
+  append(lines.evidence, number_lines(failure));
+  const bool says_what_happened = failure.kind == Failure::Kind::exception || failure.kind == Failure::Kind::ended ||
+                                  failure.kind == Failure::Kind::not_written;
+  if (!named && says_what_happened) {
+    lines.diagnosis.insert(lines.diagnosis.begin(), statements.begin(), statements.end());
+  } else {
+    append(!named && lines.diagnosis.empty() ? lines.diagnosis : lines.evidence, statements);
   }
   return lines;
 }
 
-Lines reasons(const CheckResult& result, const Mistakes& mistakes = {}, bool names = true) {
-  if (result.state == State::not_run) return {fact("ended", "not run: checks before it took too long")};
+/// @param beside the name of a mistake: what else is to be said of it
+FailureLines reasons(const CheckResult& result, const Mistakes& mistakes = {}, bool names = true,
+                     const Lines& beside = {}) {
+  if (result.state == State::not_run) return {{fact("ended", "not run: checks before it took too long")}, {}};
   const Failure* shown = result.shown();
   if (shown == nullptr) return {};
-  Lines lines = failure_lines(*shown, mistakes, names, result.borrowed);
-  if (result.state == State::not_written && !lines.empty()) lines.front().place = result.place;
+  FailureLines lines = failure_lines(*shown, mistakes, names, result.borrowed, beside);
+  if (result.state == State::not_written && !lines.diagnosis.empty()) lines.diagnosis.front().place = result.place;
   return lines;
 }
 
-/// "label   text" of the first thing that is wrong: not what was looked at, nor a shape that is right.
-std::string first_reason(const CheckResult& result) {
+/// The first thing that is wrong, and its label: not what was looked at, nor a shape that is right.
+/// @param names whether it may be what the numbers look like
+Statement first_reason(const CheckResult& result, bool names = true) {
   CheckResult plain = result;
   if (Failure* shown = plain.shown()) {
+    if (shown->kind == Failure::Kind::value && shown->worst) {
+      return {"", names && !shown->likeness.empty() ? shown->likeness : "the numbers differ"};
+    }
+    const auto& said = shown->statements;
+    if (said.size() > 1 && said[0].label == "threw" && said[1].label == "wanted") {
+      return {said[0].label, said[0].text + ", wanted " + said[1].text};
+    }
     shown->expression.clear();
+    shown->likely.clear();
+    shown->notes.clear();
     if (shown->worst) shown->shape.reset();
   }
-  const Lines lines = reasons(plain);
-  const std::string row = lines.empty() ? "" : lines.front().text();
-  return row.substr(std::min(row.size(), row.find_first_not_of(' ')));
+  const FailureLines lines = reasons(plain, {}, names);
+  const Lines& first = lines.diagnosis.empty() ? lines.evidence : lines.diagnosis;
+  const std::string row = first.empty() ? "" : first.front().text();  // "  threw   out of ideas"
+  const auto begin = std::min(row.size(), row.find_first_not_of(' '));
+  const auto label_end = row.find(' ', begin);
+  const auto text = row.find_first_not_of(' ', label_end);
+  if (text == std::string::npos) return {"", row.substr(begin)};
+  return {row.substr(begin, label_end - begin), row.substr(text)};
 }
 
 Lines printed_lines(const CheckResult& result) {
@@ -239,6 +305,56 @@ Lines printed_lines(const CheckResult& result) {
   return shown;
 }
 
+/// "24.1", not "24", which stands for a task that is not known.
+bool is_task(const std::string& topic) { return topic.find('.') != std::string::npos; }
+
+/// Whether a check shows one of these mistakes.
+bool shows_one_of(const CheckResult& check, const std::vector<std::string>& ids) {
+  const Failure* shown = check.shown();
+  return shown != nullptr && std::any_of(ids.begin(), ids.end(), [&](const std::string& id) {
+           return std::find(shown->likely.begin(), shown->likely.end(), id) != shown->likely.end();
+         });
+}
+
+/// The other checks that fail by the mistake that this one shows: "also fails 11 more checks". Those of another task say
+/// nothing about what is written there.
+Lines same_mistake(const Report& report, const CheckResult& first) {
+  const Failure* shown = first.shown();
+  if (shown == nullptr || shown->likely.empty()) return {};
+  int more = 0;
+  std::map<std::string, int> of_others;  // by task
+  for (const auto& result : report.checks) {
+    if (&result == &first || !shows_one_of(result, shown->likely)) continue;
+    ++more;
+    if (result.task != first.task && is_task(result.task) && is_task(first.task)) ++of_others[result.task];
+  }
+  if (more == 0) return {};
+  std::vector<std::string> tasks;
+  int others = 0;
+  for (const auto& [task, count] : of_others) {
+    tasks.push_back(task);
+    others += count;
+  }
+  std::string text = "also fails " + counted(more, "more check");
+  if (others > 0) {
+    text += ", " + std::to_string(others) + " of " + joined(tasks, ", ") + ", which may be right";
+  }
+  return {fact("", text)};
+}
+
+/// What the check of a task says when one of another task shows the same mistake before it.
+Lines earlier_mistake(const Report& report, const CheckResult& check) {
+  const Failure* shown = check.shown();
+  if (shown == nullptr || shown->likely.empty()) return {};
+  for (const auto& earlier : report.checks) {
+    if (&earlier == &check || earlier.full_name() == check.full_name()) break;
+    if (earlier.task == check.task || !is_task(earlier.task) || !shows_one_of(earlier, shown->likely)) continue;
+    return {fact(
+        "", "fix it in " + earlier.task + " first (" + earlier.full_name() + "): " + check.task + " may be right")};
+  }
+  return {};
+}
+
 /// The mistakes that only other checks named, each with its task.
 Lines also_likely(const Report& report, const CheckResult& first, const lesson::Lesson& lesson) {
   if (report.named().empty()) return {};
@@ -252,7 +368,11 @@ Lines also_likely(const Report& report, const CheckResult& first, const lesson::
     const bool new_to_us = std::none_of(shown->likely.begin(), shown->likely.end(),
                                         [&](const std::string& id) { return known.count(id) != 0; });
     if (!shown->likely.empty() && new_to_us) {
-      lines.push_back(fact(result.task, likely_text(shown->likely, mistakes) + " (shown by " + result.full_name() + ")",
+      const auto shows = std::count_if(report.checks.begin(), report.checks.end(),
+                                       [&](const auto& other) { return shows_one_of(other, shown->likely); });
+      const std::string more = shows > 1 ? " and " + std::to_string(shows - 1) + " more" : "";
+      lines.push_back(fact(result.task,
+                           likely_text(shown->likely, mistakes) + " (shown by " + result.full_name() + more + ")",
                            Role::important));
     }
     known.insert(shown->likely.begin(), shown->likely.end());
@@ -261,29 +381,65 @@ Lines also_likely(const Report& report, const CheckResult& first, const lesson::
   return lines;
 }
 
-/// The other failing checks: those that fail for the same reason in one line, with the name of the first.
-Lines also_failing(const Report& report, const CheckResult& first) {
-  std::vector<std::pair<std::string, std::vector<const CheckResult*>>> reasons;
+/// The failing checks that no mistake was named for: those of a task that fail for the same reason in one line, with the
+/// name of the first.
+/// @param names whether mistakes are named; otherwise each check is here
+Lines also_failing(const Report& report, const CheckResult& first, bool names) {
+  struct Row {
+    std::string task;
+    Statement reason;
+    std::vector<const CheckResult*> results;
+  };
+  std::vector<Row> rows;
   for (const auto& result : report.checks) {
     if (&result == &first || result.passed()) continue;
     if (result.state == State::not_written || result.state == State::not_run) continue;
-    const std::string reason = first_reason(result);
-    const auto known =
-        std::find_if(reasons.begin(), reasons.end(), [&](const auto& one) { return one.first == reason; });
-    if (known == reasons.end()) {
-      reasons.push_back({reason, {&result}});
+    if (names && result.shown() != nullptr && !result.shown()->likely.empty()) continue;
+    const Statement reason = first_reason(result, names);
+    const auto known = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
+      return row.task == result.task && row.reason.label == reason.label && row.reason.text == reason.text;
+    });
+    if (known == rows.end()) {
+      rows.push_back({result.task, reason, {&result}});
     } else {
-      known->second.push_back(&result);
+      known->results.push_back(&result);
     }
   }
   Lines lines;
-  for (const auto& [reason, results] : reasons) {
+  for (const auto& [task, reason, results] : rows) {
     const auto more = results.size() - 1;
+    const std::string label = reason.label.empty() ? "" : reason.label + "   ";
     lines.emplace_back("  ✗ " + results.front()->full_name() +
-                           (more > 0 ? " and " + std::to_string(more) + " more" : "") + ": " + reason,
+                           (more > 0 ? " and " + std::to_string(more) + " more" : "") + ": " + label + reason.text,
                        Role::aside);
   }
   if (!lines.empty()) lines.insert(lines.begin(), {Line(), Line("also failing", Role::aside)});
+  return lines;
+}
+
+/// A check as a whole: what is wrong, where, and what helps; then what shows it.
+/// @param beside the name of the mistake
+/// @param effect of the mistake: how to see it
+Lines lines_about(const CheckResult& result, const lesson::Lesson& lesson, const Lines& beside, const Lines& effect) {
+  const std::string head = lesson.title() + " · " + result.full_name();
+  if (result.passed()) return {Line("✓ " + head, Role::passed)};
+  const bool to_do = result.state == State::not_written;  // no failure yet
+  Lines lines = {to_do ? Line(lesson.title() + " · to do: " + result.task, Role::important)
+                       : Line("✗ " + head, Role::failed)};
+  const Failure* shown = result.shown();
+  const bool has_names = shown != nullptr && !shown->likely.empty();
+  const FailureLines why = reasons(result, has_names ? lesson.mistakes() : Mistakes{}, !lesson.in_interview(), beside);
+  append(lines, why.diagnosis);
+  if (!to_do) {
+    lines.push_back(fact("where", result.place.text()));
+    lines.back().place = result.place;
+  }
+  if (!lesson.in_interview()) {
+    lines.push_back(fact("hint", "./learn hint " + result.task, Role::hint));
+    append(lines, effect);
+  }
+  append(lines, why.evidence);
+  append(lines, printed_lines(result));
   return lines;
 }
 
@@ -302,19 +458,11 @@ std::pair<std::string, std::string> distinct_texts(double a, double b) {
 }
 
 Lines lines_about(const CheckResult& result, const lesson::Lesson& lesson) {
-  const std::string head = lesson.title() + " · " + result.full_name();
-  if (result.passed()) return {Line("✓ " + head, Role::passed)};
-  Lines lines = {Line("✗ " + head, Role::failed)};
-  const Failure* shown = result.shown();
-  const bool has_names = shown != nullptr && !shown->likely.empty();
-  append(lines, reasons(result, has_names ? lesson.mistakes() : Mistakes{}, !lesson.in_interview()));
-  append(lines, printed_lines(result));
-  if (result.state != State::not_written) {
-    lines.push_back(fact("where", result.place.text()));
-    lines.back().place = result.place;
-  }
-  if (!lesson.in_interview()) lines.push_back(fact("hint", "./learn hint " + result.task, Role::hint));
-  return lines;
+  return lines_about(result, lesson, {}, {});
+}
+
+Lines lines_about(const CheckResult& result, const Report& whole, const lesson::Lesson& lesson) {
+  return lines_about(result, lesson, earlier_mistake(whole, result), {});
 }
 
 Lines lines_about(const Report& report, const lesson::Lesson& lesson) {
@@ -328,21 +476,21 @@ Lines lines_about(const Report& report, const lesson::Lesson& lesson) {
     return passed;
   }
 
-  Lines lines = lines_about(*first, lesson);
-  if (!lesson.in_interview()) {
-    if (const std::string name = break_name(report, lesson); !name.empty()) {
-      lines.push_back(fact("effect", "./learn train --break " + name + " shows what it does to learning"));
-    }
-    append(lines, also_likely(report, *first, lesson));
+  const bool names = !lesson.in_interview();
+  Lines effect;
+  if (const std::string name = names ? break_name(report, lesson) : ""; !name.empty()) {
+    effect = {fact("effect", "./learn train --break " + name + " shows what it does to learning")};
   }
-  append(lines, also_failing(report, *first));
+  Lines lines = lines_about(*first, lesson, same_mistake(report, *first), effect);
+  if (names) append(lines, also_likely(report, *first, lesson));
+  append(lines, also_failing(report, *first, names));
   const auto not_run = std::count_if(report.checks.begin(), report.checks.end(),
                                      [](const auto& result) { return result.state == State::not_run; });
   if (not_run > 0) {
     const std::string last = std::to_string(not_run);
     append(lines, {"", "not run: the last " + last + ", because checks before them took too long"});
   }
-  if (!report.open_tasks.empty()) append(lines, {"", "not written yet"});
+  if (!report.open_tasks.empty()) append(lines, {"", "to do"});
   for (const auto& [task, place] : report.open_tasks) {
     lines.emplace_back("  TODO(" + task + ")  " + place.text());
     lines.back().place = place;
@@ -371,15 +519,16 @@ std::string describe(const CheckResult& result, const lesson::Lesson& lesson) {
 
 std::string describe(const Failure& failure) {
   std::string text;
-  for (const auto& line : failure_lines(failure)) text += "\n" + line.text();
+  const FailureLines lines = failure_lines(failure);
+  for (const auto* part : {&lines.diagnosis, &lines.evidence}) {
+    for (const auto& line : *part) text += "\n" + line.text();
+  }
   return text;
 }
 
 std::string short_reason(const CheckResult& result) {
-  const std::string reason = first_reason(result);  // "threw   out of ideas"
-  const auto label_end = reason.find(' ');
-  const auto text = reason.find_first_not_of(' ', label_end);
-  return text == std::string::npos ? reason : reason.substr(0, label_end) + ": " + reason.substr(text);
+  const Statement reason = first_reason(result);
+  return reason.label.empty() ? reason.text : reason.label + ": " + reason.text;
 }
 
 }  // namespace attn::judge

@@ -7,6 +7,7 @@
 
 #include "learn/coach/diagnostics.hpp"
 #include "learn/commands/own_parts.hpp"
+#include "learn/machine/build.hpp"
 #include "learn/machine/checking.hpp"
 #include "learn/machine/machine.hpp"
 #include "learn/memory/answers.hpp"
@@ -86,8 +87,9 @@ void print_success(const Course& course, const Lesson& lesson) {
     measured.spans.front().text.insert(0, "  ");
     course.print(Lines{measured});
   }
+  if (const std::string runs = runs_in_text(lesson); !runs.empty()) course.print("  " + runs);
   const Lesson next = next_to_do(course, lesson);
-  if (has_passed(course, next)) {
+  if (is_done(course, next)) {
     course.print("\nThat was the last lesson: all are passed.");
   } else {
     course.print("\nNext: " + next.title());
@@ -180,7 +182,7 @@ Verdict judge_beside(Course& course, const Lesson& lesson) {
 
 int overview(Course& course) {
   const Lesson lesson = current_lesson(course);
-  const bool done = has_passed(course, lesson);
+  const bool done = is_done(course, lesson);
   course.print("attention-by-hand: learn attention by writing it\n");
   course.print(curriculum_lines(course));
   course.print("\n" + lesson.title() + (done ? ": passed; ./learn next goes on" : ""));

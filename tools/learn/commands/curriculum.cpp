@@ -17,8 +17,8 @@ using lesson::Lesson;
 namespace {
 
 Role role_of(Standing standing) {
-  if (standing == Standing::passed) return Role::passed;
-  return standing == Standing::regressed ? Role::warning : Role::plain;
+  if (standing == Standing::regressed) return Role::warning;
+  return has_passed(standing) ? Role::passed : Role::plain;
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ Standing standing(const State& state, const Lesson& lesson) {
 
 std::string text_of(Standing standing) {
   constexpr const char* texts[] = {
-      "", "begun", "passed", "passed, changed since", "passed, reset since", "no longer passes"};
+      "", "begun", "passed", "passed, changed since", "passed, reset since", "passed, fails now"};
   return texts[static_cast<int>(standing)];
 }
 
@@ -46,13 +46,11 @@ std::string id_of(Standing standing) {
   return ids[static_cast<int>(standing)];
 }
 
-bool counts_as_passed(Standing standing) {
-  return standing == Standing::passed || standing == Standing::changed || standing == Standing::reset;
-}
+bool has_passed(Standing standing) { return standing != Standing::untouched && standing != Standing::begun; }
 
-bool has_passed(const Course& course, const Lesson& lesson) {
-  return counts_as_passed(standing(course.store.state(), lesson));
-}
+bool is_done(Standing standing) { return has_passed(standing) && standing != Standing::regressed; }
+
+bool is_done(const Course& course, const Lesson& lesson) { return is_done(standing(course.store.state(), lesson)); }
 
 std::vector<Lesson> all_lessons(const fs::path& root) {
   auto lessons = lesson::find_lessons(root);
@@ -74,7 +72,7 @@ Lesson next_to_do(const Course& course, const Lesson& after) {
   const auto lessons = all_lessons(course.root);
   for (const bool later : {true, false}) {
     for (const auto& lesson : lessons) {
-      if ((lesson.name > after.name) == later && !has_passed(course, lesson)) return lesson;
+      if ((lesson.name > after.name) == later && !is_done(course, lesson)) return lesson;
     }
   }
   return after;
@@ -87,7 +85,7 @@ Lesson wanted_lesson(const Course& course, const std::string& name) {
 std::string time_left_text(const Course& course) {
   int minutes = 0;
   for (const auto& lesson : all_lessons(course.root)) {
-    if (!has_passed(course, lesson)) minutes += lesson.study().minutes;
+    if (!has_passed(standing(course.store.state(), lesson))) minutes += lesson.study().minutes;
   }
   return minutes == 0 ? progress_text(course) : progress_text(course) + ", about " + hours_text(minutes) + " left";
 }
@@ -95,12 +93,10 @@ std::string time_left_text(const Course& course) {
 Lines curriculum_lines(const Course& course) {
   const Lesson current = current_lesson(course);
   const auto lessons = all_lessons(course.root);
-  int title_columns = 0;
   int state_columns = columns_of("now");
   std::map<std::string, Standing> standings;  // each of them reads the lesson's files
   for (const auto& lesson : lessons) {
     const Standing where = standings[lesson.name] = standing(course.store.state(), lesson);
-    title_columns = std::max(title_columns, columns_of(lesson.title()));
     state_columns = std::max(state_columns, columns_of(text_of(where)));
   }
   const auto fits = [columns = course.style.columns](const std::string& text) {
@@ -113,14 +109,11 @@ Lines curriculum_lines(const Course& course) {
     const bool now = here && (where == Standing::untouched || where == Standing::begun);
     const std::string state = now ? "now" : text_of(where);
     const std::string begin = (here ? "> " : "  ") + state;
-    std::string line =
-        (here ? "> " : "  ") + padded(state, state_columns) + "  " + padded(lesson.title(), title_columns);
+    std::string line = (here ? "> " : "  ") + padded(state, state_columns) + "  " + lesson.number();
     const int length = lesson.study().minutes;
-    const std::string minutes = length == 0 ? "" : right_aligned(length, 5) + " min";  // as the chapter says
-    if (fits(line + minutes)) line += minutes;
+    if (length > 0) line += right_aligned(length, 5) + " min";  // as the chapter says
     const std::string full = line + "  " + lesson.subject();
-    const bool worth_cutting = course.style.columns - columns_of(line) > 15;
-    line = fits(full) ? full : worth_cutting ? cut(full, course.style.columns) : line;
+    line = fits(full) ? full : cut(full, course.style.columns);
     lines.push_back(
         Line({{begin.substr(0, 2)}, {state, now ? Role::important : role_of(where)}, {line.substr(begin.size())}}));
   }
@@ -129,16 +122,24 @@ Lines curriculum_lines(const Course& course) {
 
 std::string progress_text(const Course& course) {
   int passed = 0;
+  int fail_now = 0;
   const auto lessons = all_lessons(course.root);
-  for (const auto& lesson : lessons) passed += has_passed(course, lesson) ? 1 : 0;
-  return std::to_string(passed) + " of " + counted(static_cast<int>(lessons.size()), "lesson") + " passed";
+  for (const auto& lesson : lessons) {
+    const Standing where = standing(course.store.state(), lesson);
+    passed += has_passed(where) ? 1 : 0;
+    fail_now += where == Standing::regressed ? 1 : 0;
+  }
+  const std::string text =
+      std::to_string(passed) + " of " + counted(static_cast<int>(lessons.size()), "lesson") + " passed";
+  return fail_now == 0 ? text
+                       : text + (fail_now == 1 ? ", 1 fails now" : ", " + std::to_string(fail_now) + " fail now");
 }
 
 Line strip(const Course& course) {
   Line strip;
   for (const auto& lesson : all_lessons(course.root)) {
-    const bool passed = has_passed(course, lesson);
-    strip.spans.push_back(passed ? Span{"■", Role::passed} : Span{"□", Role::label});
+    const Standing where = standing(course.store.state(), lesson);
+    strip.spans.push_back(has_passed(where) ? Span{"■", role_of(where)} : Span{"□", Role::label});
   }
   return strip;
 }
@@ -170,7 +171,7 @@ Verdict verdict_on_task(const Verdict& verdict, const Lesson& lesson, const std:
   } else if (first == nullptr) {
     on_task.lines = {Line("✓ " + counts, Role::passed)};
   } else {
-    on_task.lines = judge::lines_about(*first, lesson);
+    on_task.lines = judge::lines_about(*first, verdict.report, lesson);
     append(on_task.lines, {"", Line(counts, Role::important)});
   }
   return on_task;
@@ -178,14 +179,21 @@ Verdict verdict_on_task(const Verdict& verdict, const Lesson& lesson, const std:
 
 Line summary(const Lesson& lesson, const Verdict& verdict, Standing before) {
   const bool passed = verdict.kind == Verdict::Kind::passed;
+  const auto& checks = verdict.report.checks;
+  const bool to_do = !checks.empty() && std::all_of(checks.begin(), checks.end(), [](const auto& check) {
+    return check.passed() || check.state == judge::CheckResult::State::not_written;
+  });
+  if (to_do && !passed && !has_passed(before)) {  // nothing is wrong yet
+    return "  " + lesson.title() + ": " + std::to_string(verdict.passed()) + " of " + std::to_string(verdict.total()) +
+           " checks, the others are to do";
+  }
   std::string line = (passed ? "✓ " : "✗ ") + lesson.title() + ": ";
   if (verdict.total() > 0) {
     line += std::to_string(verdict.passed()) + " of " + std::to_string(verdict.total()) + " checks";
   } else {
     line += verdict.word();
   }
-  if (!passed && (counts_as_passed(before) || before == Standing::regressed))
-    line += "; it passed before, but no longer does";
+  if (!passed && has_passed(before)) line += "; it passed before, and fails now";
   return Line(line, passed ? Role::passed : Role::failed);
 }
 

@@ -34,22 +34,25 @@ enum class Standing {
 
 Standing standing(const State& state, const lesson::Lesson& lesson);
 
-/// In words for the learner ("no longer passes"), and for programs ("regressed").
+/// In words for the learner ("passed, fails now"), and for programs ("regressed").
 std::string text_of(Standing standing);
 std::string id_of(Standing standing);
 
+/// Whether it passed once: what was earned stays.
+bool has_passed(Standing standing);
+
 /// Whether it passes, as far as is known.
-bool counts_as_passed(Standing standing);
-bool has_passed(const Course& course, const lesson::Lesson& lesson);
+bool is_done(Standing standing);
+bool is_done(const Course& course, const lesson::Lesson& lesson);
 
 /// All lessons. A folder without a chapter is none: a learner's files, where a lesson was before it got another name.
 /// @throws std::runtime_error when there are none.
 std::vector<lesson::Lesson> all_lessons(const std::filesystem::path& root);
 
-/// The lesson the learner is at, or the first that is not passed, or the last.
+/// The lesson the learner is at, or the first that does not pass, or the last.
 lesson::Lesson current_lesson(const Course& course);
 
-/// The first lesson after this one that is not passed, or else the first before it; itself when all are passed.
+/// The first lesson after this one that does not pass, or else the first before it; itself when all do.
 lesson::Lesson next_to_do(const Course& course, const lesson::Lesson& after);
 
 /// A lesson by its number or name; the current one when that is empty.
@@ -61,10 +64,10 @@ Lines curriculum_lines(const Course& course);
 /// "2 of 14 lessons passed, about 30 hours left", by the minutes that the chapters say.
 std::string time_left_text(const Course& course);
 
-/// "2 of 14 lessons passed".
+/// "2 of 14 lessons passed"; "2 of 14 lessons passed, 1 fails now".
 std::string progress_text(const Course& course);
 
-/// A block for each lesson, full where it passed: "■■□□".
+/// A block for each lesson, full where it passed once: "■■□□".
 Line strip(const Course& course);
 
 /// The task whose hints help with a verdict's first failing check, or the lesson's number: and those tasks.

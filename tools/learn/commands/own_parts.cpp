@@ -27,7 +27,7 @@ Built build_program(const Course& course, const std::string& program) {
     course.print("Building the program (up to three minutes, once) ...");
   }
   return build(course.root, usual_preset, program,
-               [&](const std::string& doing) { std::cerr << course.style("  " + doing) << std::endl; });
+               [&](const std::string& doing) { std::cerr << course.style("  " + in_percent(doing)) << std::endl; });
 }
 
 namespace {
@@ -86,8 +86,7 @@ Built build_model(const Course& course, const std::string& program, std::vector<
 /// @return nothing when the learner stopped it
 std::optional<std::vector<ModelPart>> model_parts(Course& course, const std::string& program) {
   std::vector<ModelPart> parts;
-  std::ifstream numbers(course.root / "programs" / program / "lessons.txt");
-  for (std::string number; std::getline(numbers, number);) {
+  for (const auto& number : lessons_of_program(course.root, program)) {
     const Lesson lesson = lesson::find_lesson(course.root, number);
     ModelPart& part = parts.emplace_back(ModelPart{lesson, false, ""});
     if (!fs::exists(lesson.chapter_file()) || !edited(lesson)) continue;
@@ -114,22 +113,39 @@ int exit_code_of(const Course& course, const Built& failed) {
 
 }  // namespace
 
-std::string parts_text(const std::vector<ModelPart>& parts) {
+std::vector<std::string> lessons_of_program(const fs::path& root, const std::string& program) {
+  std::vector<std::string> numbers;
+  std::ifstream in(root / "programs" / program / "lessons.txt");
+  for (std::string number; std::getline(in, number);) numbers.push_back(number);
+  return numbers;
+}
+
+std::string runs_in_text(const Lesson& lesson) {
+  const std::pair<const char*, const char*> programs[] = {{"generate", "writes text"}, {"train", "learns"}};
+  for (const auto& [program, does] : programs) {
+    const auto numbers = lessons_of_program(lesson.root, program);
+    if (std::find(numbers.begin(), numbers.end(), lesson.number()) == numbers.end()) continue;
+    return std::string("It runs in a language model now, which ") + does + ": ./learn " + program;
+  }
+  return "";
+}
+
+std::string parts_text(const std::vector<ModelPart>& parts, const std::string& program) {
   std::vector<std::string> own;
-  std::vector<std::string> other;
   std::string next;
   std::string notes;
   for (const auto& part : parts) {
-    (part.own ? own : other).push_back(part.lesson.title());
+    if (part.own) own.push_back(part.lesson.number());
     if (!part.own && next.empty()) next = part.lesson.number();
     if (!part.why_not.empty()) {
       notes += "\n" + part.lesson.title() + " is the reference's, as yours " + part.why_not;
     }
   }
-  if (other.empty()) return "All of it is yours: " + joined(own, ", ") + ".";
-  const std::string begin =
-      own.empty() ? "All of it is the reference's: " : "Yours: " + joined(own, ", ") + ".\nThe reference's: ";
-  return begin + joined(other, ", ") + "; ./learn " + next + " is next." + notes;
+  std::string text =
+      std::to_string(own.size()) + " of " + counted(static_cast<int>(parts.size()), "part") + " are yours";
+  if (own.size() == parts.size()) return text + ".";
+  if (!own.empty()) text += ": " + joined(own, ", ");
+  return text + "; ./learn " + next + " is next. Which: ./learn " + program + " --help" + notes;
 }
 
 int run_model(Course& course, const std::string& program, const std::vector<std::string>& words) {
@@ -137,7 +153,7 @@ int run_model(Course& course, const std::string& program, const std::vector<std:
   if (!parts) return exit_interrupted;
   const Built built = build_model(course, program, *parts);
   if (!built.ok) return exit_code_of(course, built);
-  course.print(parts_text(*parts) + "\n");
+  course.print(parts_text(*parts, program) + "\n");
   become_program(course, program, words);
 }
 

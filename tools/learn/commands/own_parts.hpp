@@ -16,8 +16,15 @@ struct ModelPart {
   std::string why_not;  ///< of files that the learner changed and that do not run; else empty
 };
 
-/// Which parts are whose, and which lesson is next, in a line or two; and a line for each one that could not be used.
-std::string parts_text(const std::vector<ModelPart>& parts);
+/// How many parts are the learner's, and which lesson is next; and a line for each one that could not be used.
+/// @param program "generate", whose help lists all parts
+std::string parts_text(const std::vector<ModelPart>& parts, const std::string& program);
+
+/// The numbers of the lessons that a program's model runs through.
+std::vector<std::string> lessons_of_program(const std::filesystem::path& root, const std::string& program);
+
+/// For when a lesson passed: that its code runs in ./learn generate now, or in ./learn train; empty where it is in neither.
+std::string runs_in_text(const lesson::Lesson& lesson);
 
 /// Builds a program of the preset that learners use. Says how long it takes if that is the first time, and which step it is at.
 Built build_program(const Course& course, const std::string& program);

@@ -132,7 +132,7 @@ std::vector<Topic> topics_of(const Course& course) {
   std::vector<Topic> topics;
   for (const auto& lesson : all_lessons(course.root)) {
     Topic topic{lesson.number(), lesson.title(), lesson.study(), false, lesson.interview().minutes, {}};
-    topic.passed = has_passed(course, lesson);
+    topic.passed = is_done(course, lesson);
     for (const auto& question : lesson.questions()) ++topic.questions.at(static_cast<std::size_t>(question.asked));
     topics.push_back(topic);
   }

@@ -1,6 +1,10 @@
 #include "learn/machine/build.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdio>
+#include <fstream>
 #include <sstream>
 
 #include "learn/machine/job.hpp"
@@ -139,6 +143,31 @@ std::string step_in(const std::string& line) {
   int end = 0;
   const int read = std::sscanf(line.c_str(), "[%d/%d] %n", &step, &steps, &end);
   return read == 2 && end > 0 ? "step " + std::to_string(step) + " of " + std::to_string(steps) : "";
+}
+
+std::string in_percent(const std::string& doing) {
+  int step = 0;
+  int steps = 0;
+  if (std::sscanf(doing.c_str(), "building, step %d of %d", &step, &steps) != 2 || steps <= 0) return doing;
+  return "building, " + std::to_string(100 * step / steps) + " %";
+}
+
+std::string built_by_another(const fs::path& folder, pid_t ours) {
+  struct stat lock {};
+  if (stat((folder / "learn.lock").c_str(), &lock) != 0) return {};
+  std::ifstream locks(
+      "/proc/locks");  // "1: FLOCK  ADVISORY  WRITE 4711 08:01:123456 0 EOF"; who waits: "1: -> FLOCK ..."
+  for (std::string row; std::getline(locks, row);) {
+    int holder = 0;
+    unsigned long file = 0;
+    if (std::sscanf(row.c_str(), "%*d: FLOCK %*s %*s %d %*x:%*x:%lu", &holder, &file) != 2) continue;
+    if (file != lock.st_ino || getpgid(holder) == ours) continue;
+    std::ifstream command("/proc/" + std::to_string(holder) + "/cmdline");  // it became ninja; the target is last
+    std::string target = "something";
+    for (std::string word; std::getline(command, word, '\0');) target = word;
+    return target;
+  }
+  return {};
 }
 
 std::string without_build_noise(const std::string& output) {

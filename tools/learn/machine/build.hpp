@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -64,6 +66,13 @@ Built build(const std::filesystem::path& root, const std::string& preset, const 
 
 /// "step 3 of 14" where a line of Ninja's begins with "[3/14] "; empty for other lines.
 std::string step_in(const std::string& line);
+
+/// "building, 21 %" for "building, step 3 of 14 ..."; anything else as it is.
+std::string in_percent(const std::string& doing);
+
+/// What another tool builds in this folder meanwhile, such as "lesson_01": we wait for its lock. Empty when none does.
+/// @param ours the process group of our own build
+std::string built_by_another(const std::filesystem::path& folder, pid_t ours);
 
 /// A build's output without the build system's own lines: what is left is the compiler's and the linker's.
 std::string without_build_noise(const std::string& output);

@@ -28,6 +28,8 @@ std::string last_step(const fs::path& log) {
   return last;
 }
 
+const std::string waits_for = "waiting, as another ./learn builds ";
+
 volatile std::sig_atomic_t last_signal = 0;
 void note_signal(int signal) { last_signal = signal; }
 
@@ -70,7 +72,12 @@ bool Job::advance() {
   return !process_;
 }
 
-std::string Job::doing() const { return what_ + (what_ == "building" ? last_step(output_) : ""); }
+std::string Job::doing() const {
+  if (what_ != "building" || !process_) return what_;
+  if (const std::string step = last_step(output_); !step.empty()) return what_ + step;
+  const std::string other = built_by_another(output_.parent_path(), process_->group());
+  return other.empty() ? what_ : waits_for + other;
+}
 
 void Job::start(const std::string& what, const std::vector<std::string>& command, const fs::path& root,
                 const fs::path& output, const std::optional<judge::ProcessLimits>& limits) {
@@ -98,6 +105,7 @@ void Job::wait(const std::function<void(const std::string&)>& report) {
   const SignalCaught interrupts(SIGINT);
   const SignalCaught stops(SIGTSTP);
   auto next_report = steady_clock::now() + first_report;
+  std::string reported;
   while (!advance()) {
     pollfd waiting{wake_fd(), POLLIN, 0};
     poll(&waiting, 1, static_cast<int>(tick.count()));
@@ -110,7 +118,10 @@ void Job::wait(const std::function<void(const std::string&)>& report) {
     }
     if (!report || steady_clock::now() < next_report) continue;
     next_report = steady_clock::now() + report_again;
-    report(doing() + " ...");
+    const std::string news = doing();
+    if (news == reported && news.rfind(waits_for, 0) == 0) continue;  // said once
+    report(news + " ...");
+    reported = news;
   }
 }
 

@@ -22,7 +22,7 @@ class Job {
   /// Goes on as far as it can without waiting. True when it is finished.
   bool advance();
 
-  /// What it is doing, for those who wait: "building, step 3 of 14".
+  /// What it is doing, for those who wait: "building, step 3 of 14"; "waiting, as another ./learn builds generate".
   std::string doing() const;
 
   /// Stops what runs, until resume() starts it again: time that passes in between must not count against it.
@@ -33,7 +33,7 @@ class Job {
   virtual void stop() { process_.reset(); }
 
   /// Waits until it is finished. Ctrl-C stops the job and not the tool; Ctrl-Z pauses it.
-  /// @param report called every ten seconds with what it is doing, when it takes long
+  /// @param report called every ten seconds with what it is doing, when it takes long; once with what it waits for
   void wait(const std::function<void(const std::string&)>& report);
 
  protected:

@@ -231,13 +231,22 @@ std::string read_answer(const Lesson& lesson, const std::string& file) {
 }
 
 Lines beside_the_reference(const Lesson& lesson, int columns) {
+  constexpr int wide = 110;  // below it, most lines of code would be broken in half of it
   Lines lines;
   const int half = (columns - 3) / 2;
   for (const auto& file : given_files(lesson)) {
     const fs::path reference = lesson.solution_folder() / fs::path(file).filename();
+    const std::string name = fs::path(file).filename().string();
+    const std::string yours = read_answer(lesson, file);
     if (!lines.empty()) lines.emplace_back();
-    lines.emplace_back(padded("yours: " + fs::path(file).filename().string(), half) + "   the reference", Role::same);
-    append(lines, side_by_side(read_answer(lesson, file), lesson::read_file(reference), columns));
+    if (columns >= wide) {
+      lines.emplace_back(padded("yours: " + name, half) + "   the reference", Role::same);
+      append(lines, side_by_side(yours, lesson::read_file(reference), columns));
+      continue;
+    }
+    const Lines changes = unified_diff(yours, lesson::read_file(reference));
+    lines.push_back(Line({{"yours: " + name}, {" (-)", Role::left}, {"   the reference"}, {" (+)", Role::right}}));
+    append(lines, changes.empty() ? Lines{"no difference"} : changes);
   }
   return lines;
 }

@@ -25,7 +25,8 @@ std::vector<std::string> unusable_files(const lesson::Lesson& lesson);
 /// @throws std::runtime_error with a sentence when it is none that the tool can work with.
 std::string read_answer(const lesson::Lesson& lesson, const std::string& file);
 
-/// What the learner wrote beside the reference, file by file, in lines of this width.
+/// What the learner wrote beside the reference, file by file, in lines of this width; where that is too narrow, only what
+/// differs, one below the other.
 Lines beside_the_reference(const lesson::Lesson& lesson, int columns);
 
 /// Whether the learner has written anything in this lesson: changed a stub, deleted or added a file.

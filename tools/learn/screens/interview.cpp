@@ -109,6 +109,7 @@ class Interview : public Screen {
 
   bool press_when_over(Key key) {
     switch (key) {
+      case keys::enter:
       case 'a': answered_ = true; return true;
       case 's':
       case 'd': toggle(comparing_); return true;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <deque>
 #include <set>
 #include <string>
@@ -18,19 +19,29 @@ namespace {
 
 const std::string drills = "To practise all the same: ./learn review --all, --weak or --lesson 07.";
 
-/// One question after the other, until none is left or the learner quits.
+constexpr std::size_t session_size = 10;  // items: about a quarter of an hour
+
+/// One question after the other, ten in a session, until none is left or the learner quits.
 class Review : public Screen {
  public:
-  Review(Course& course, const std::vector<Item>& items) : Screen(course), items_(items.begin(), items.end()) {}
+  Review(Course& course, const std::vector<Item>& items) : Screen(course), later_(items.begin(), items.end()) {
+    begin_session();
+  }
 
   int count() const { return reviewed_; }
 
  private:
   bool press(Key key) override {
-    const bool is_question = item().question.has_value();
     if (key == 'q') {
       close();
-    } else if (is_question && !answered_ && key == 'a') {
+      return true;
+    }
+    if (items_.empty()) {
+      if (key == keys::enter) begin_session();
+      return key == keys::enter;
+    }
+    const bool is_question = item().question.has_value();
+    if (is_question && !answered_ && (key == keys::enter || key == 'a')) {
       answered_ = true;
       turn_page();
     } else if (is_question && answered_ && key >= '0' && key <= '5') {
@@ -49,11 +60,17 @@ class Review : public Screen {
 
   const Item& item() const { return items_.front(); }
 
+  void begin_session() {
+    const auto count = static_cast<std::ptrdiff_t>(std::min(session_size, later_.size()));
+    items_.assign(later_.begin(), later_.begin() + count);
+    later_.erase(later_.begin(), later_.begin() + count);
+  }
+
   void next() {
     items_.pop_front();
     answered_ = false;
     turn_page();
-    if (items_.empty()) close();
+    if (items_.empty() && later_.empty()) close();
   }
 
   void grade(int grade) {
@@ -77,10 +94,14 @@ class Review : public Screen {
   }
 
   Lines header() const override {
-    return {Line("Review: " + counted(static_cast<int>(items_.size()), "item") + " to go", Role::important), ""};
+    if (items_.empty()) return {Line("Review: a session is done", Role::important), ""};
+    const std::string more = later_.empty() ? "" : ", and " + std::to_string(later_.size()) + " after this session";
+    return {Line({{"Review: " + counted(static_cast<int>(items_.size()), "item") + " to go", Role::important}, {more}}),
+            ""};
   }
 
   Lines body() const override {
+    if (items_.empty()) return {counted(static_cast<int>(later_.size()), "item") + " more. What you graded is kept."};
     const Lesson& lesson = item().lesson;
     if (item().question) return review_lines(lesson.title(), *item().question, answered_);
     return {lesson.title() + ": " + lesson.subject(), "",
@@ -88,11 +109,13 @@ class Review : public Screen {
   }
 
   Keys keys() const override {
+    if (items_.empty()) return {{"Enter", "next session"}, {"q", "quit"}};
     if (!item().question) return {{"y", "begin"}, {"n", "not today"}, {"q", "quit"}};
-    return {answered_ ? Keys::value_type{"0", "to 5 grade"} : Keys::value_type{"a", "answer"}, {"q", "quit"}};
+    return {answered_ ? Keys::value_type{"0", "to 5 grade"} : Keys::value_type{"Enter", "answer"}, {"q", "quit"}};
   }
 
-  std::deque<Item> items_;        ///< the one that is shown first
+  std::deque<Item> items_;        ///< of this session, the one that is shown first
+  std::deque<Item> later_;        ///< in other sessions
   bool answered_ = false;         ///< its answer is shown
   std::set<std::string> graded_;  ///< cards that were answered today
   int reviewed_ = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <string_view>
 
 #include "learn/machine/machine.hpp"
@@ -127,13 +128,72 @@ Row pieces_of(const std::string& row, const Inked& line, std::size_t& at) {
   return pieces;
 }
 
-bool is_comparison(Role role) { return role == Role::same || role == Role::left; }
+bool is_comparison(Role role) { return role == Role::same || role == Role::left || role == Role::right; }
+
+/// "   22 |" and then code, or below it what is marked there.
+bool is_quoted(const Line& line) { return line.spans.size() == 2 && line.spans[0].role == Role::label; }
+bool is_caret(const Line& line) { return is_quoted(line) && line.spans[1].role == Role::caret; }
+
+/// The columns of quoted code that are shown: those around the caret, where not all of them fit.
+class Window {
+ public:
+  Window(const Line& code, const Line& caret, int columns, const std::string& gap)
+      : gap_(gap), label_(columns_of(code.spans[0].text)), end_(columns - label_) {
+    const int room = end_;
+    const int all =
+        std::max(columns_of(harmless(code.spans[1].text, label_)), columns_of(harmless(caret.spans[1].text, label_)));
+    fits_ = all <= room || room < 4 * columns_of(gap);  // in less, nothing is worth showing
+    const int at = static_cast<int>(caret.spans[1].text.find('^'));
+    if (fits_ || at < room - columns_of(gap)) return;
+    begin_ = std::min(at - room / 2, all - room);
+    end_ = begin_ + room;
+  }
+
+  bool fits() const { return fits_; }
+
+  /// @param is_code what is cut off is marked
+  Line shown(const Line& line, bool is_code) const {
+    const std::string text = harmless(line.spans[1].text, label_);
+    const int gap = is_code ? columns_of(gap_) : 0;
+    const int begin = begin_ > 0 ? begin_ + gap : 0;
+    const bool cut = is_code && columns_of(text) > end_;
+    std::string part = columns_between(text, begin, cut ? end_ - gap : end_);
+    if (is_code && begin_ > 0) part.insert(0, gap_);
+    if (cut) part += gap_;
+    return {{line.spans[0], {part, line.spans[1].role}}, line.place};
+  }
+
+ private:
+  std::string gap_;
+  int label_;
+  int begin_ = 0;
+  int end_;
+  bool fits_ = true;
+};
+
+/// The same lines, where quoted code and the caret below it are as wide as the terminal at most: broken into rows, the caret
+/// would point at nothing.
+Lines with_cut_quotes(const Lines& lines, int columns, const std::string& gap) {
+  Lines shown;
+  std::optional<Window> window;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const bool caret = is_caret(lines[i]);
+    if (!caret) {
+      window.reset();
+      if (is_quoted(lines[i]) && i + 1 < lines.size() && is_caret(lines[i + 1])) {
+        window.emplace(lines[i], lines[i + 1], columns, gap);
+      }
+    }
+    shown.push_back(window && !window->fits() ? window->shown(lines[i], !caret) : lines[i]);
+  }
+  return shown;
+}
 
 }  // namespace
 
-std::vector<Row> painted(const Lines& lines, int columns) {
+std::vector<Row> painted(const Lines& lines, int columns, const std::string& gap) {
   std::vector<Row> rows;
-  for (const auto& one : lines) {
+  for (const auto& one : with_cut_quotes(lines, columns, gap)) {
     Inked line(one);
     if (!is_comparison(line.role())) ink_links(line);
     if (line.text.empty()) rows.emplace_back();
@@ -167,7 +227,7 @@ std::vector<Row> Style::rows_of(const Lines& lines) const {
   for (auto& line : in_style) {
     for (auto& span : line.spans) span.text = spelled(span.text);
   }
-  return painted(in_style, columns);
+  return painted(in_style, columns, spelled("…"));
 }
 
 std::string Style::drawn(const Row& row) const {

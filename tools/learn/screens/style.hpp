@@ -18,8 +18,9 @@ struct Piece {
 using Row = std::vector<Piece>;
 
 /// Lines as rows of at most `columns` columns. What is broken into rows keeps its role. A file of the course that a line
-/// names is a link.
-std::vector<Row> painted(const Lines& lines, int columns);
+/// names is a link. Code that a compiler quotes is cut around its caret instead.
+/// @param gap marks where it is cut
+std::vector<Row> painted(const Lines& lines, int columns, const std::string& gap = "…");
 
 /// A row without its roles.
 std::string text_of(const Row& row);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "learn/commands/commands.hpp"
+#include "learn/commands/own_parts.hpp"
 #include "learn/machine/build.hpp"
 #include "learn/machine/checking.hpp"
 #include "learn/machine/watcher.hpp"
@@ -190,6 +191,7 @@ class Watch : public Screen {
     const Lesson next = next_to_do(course_, lesson_);
     next_steps_ = {strip(course_)};
     next_steps_.back().spans.push_back({"  " + progress_});
+    if (const std::string runs = runs_in_text(lesson_); !runs.empty()) next_steps_.emplace_back(runs);
     if (next.name == lesson_.name) {
       next_steps_.emplace_back("That was the last one: all are passed.");
     } else {

@@ -2,7 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <exception>
+#include <filesystem>
 #include <string>
+
+#include "system/files.hpp"
 
 /// Checks of command lines that CLI11 does not have in words for a reader.
 namespace attn {
@@ -13,6 +17,21 @@ inline CLI::Validator is_count() {
     std::uint64_t value = 0;
     const bool right = text.find('-') == std::string::npos && CLI::detail::lexical_cast(text, value);
     return right ? "" : "it is " + text + ", expected an integer of at least 0, and below 2^64";
+  };
+  return CLI::Validator(wrong, "");
+}
+
+/// A file that is not there yet, in a folder that is.
+inline CLI::Validator is_new_file() {
+  const auto wrong = [](const std::string& path) -> std::string {
+    try {
+      require_new_file(path);
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    if (folder.empty() || std::filesystem::is_directory(folder)) return "";
+    return path + " cannot be written: there is no folder " + folder.string();
   };
   return CLI::Validator(wrong, "");
 }
