@@ -2,6 +2,7 @@
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, sep } from "node:path";
+import { gzipSync } from "node:zlib";
 
 const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2", ".json": "application/json" };
 
@@ -20,8 +21,10 @@ export async function serve(pages, port) {
     try {
       file = fileOf(pages, new URL(request.url, "http://localhost").pathname);
     } catch {} // no address
-    response.writeHead(file ? 200 : 404, { "content-type": types[extname(file ?? "")] ?? "application/octet-stream" });
-    response.end(file && readFileSync(file));
+    const type = { "content-type": types[extname(file ?? "")] ?? "application/octet-stream" };
+    const packs = /\bgzip\b/.test(request.headers["accept-encoding"]); // as hosts do
+    response.writeHead(file ? 200 : 404, packs && file ? { ...type, "content-encoding": "gzip" } : type);
+    response.end(file && (packs ? gzipSync(readFileSync(file)) : readFileSync(file)));
   });
   await new Promise((ready, failed) => server.once("error", failed).listen(port, "127.0.0.1", ready));
   return server;

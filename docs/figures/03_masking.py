@@ -69,7 +69,7 @@ def order():
     after = [(scores, "exp"), (np.exp(scores), divided(np.exp(scores))), (softmax(scores), "mask")]
     after.append((late, f"sum {late.sum():.2f}"))
     steps(figure, 24, "right: mask first", "green", before)
-    steps(figure, 210, "wrong: mask last", "orange", after)
+    steps(figure, 210, "wrong: mask last", "red", after)
     return figure
 
 

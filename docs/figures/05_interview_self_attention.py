@@ -52,7 +52,7 @@ def flow():
         "The layer step by step, with shapes; beside a step, what the output becomes when it goes wrong", 402
     )
     figure.text(12, 20, "the layer", "strong")
-    figure.text(190, 20, "a mistake, and its output", "orange strong small")
+    figure.text(190, 20, "a mistake, and its output", "red strong small")
     left, width, height, step = 26, 150, 28, 43
     for i, (label, shape, colour, wrong) in enumerate(steps):
         y = 32 + i * step + (8 if i > 2 else 0) + (8 if i > 3 else 0)
@@ -63,9 +63,9 @@ def flow():
             figure.arrow((left + width / 2, below), (left + width / 2, y - 2))
         below = y + height
         for n, line in enumerate(wrong):
-            figure.text(190, y + 18 + (n - (len(wrong) - 1) / 2) * 13.5, line, "orange small")
+            figure.text(190, y + 18 + (n - (len(wrong) - 1) / 2) * 13.5, line, "red small")
         if wrong:
-            figure.line((left + width + 3, y + 14), (186, y + 14), colour="orange")
+            figure.line((left + width + 3, y + 14), (186, y + 14), colour="red")
     figure.arrow((left, 46 + step), (12, 46 + step), (12, 62 + 6 * step), (left - 2, 62 + 6 * step), colour="green")
     figure.text(16, 66 + 3.5 * step, "V", "green small strong")
     figure.text(12, 394, f"right: row 0 {row(projected(right), 0)}, row 1 {row(projected(right), 1)}", "dim small")

@@ -64,10 +64,10 @@ def bugs():
         middle = left + cell * KEYS / 2
         figure.text(middle, top - 7, name, "strong", "middle")
         if np.isnan(values).any():
-            figure.rect(left, top, cell * KEYS, cell * QUERIES, "orange", 0.2, "orange", 0)
-            figure.text(middle, top + cell * QUERIES / 2 + 4, "NaN", "orange strong", "middle")
+            figure.rect(left, top, cell * KEYS, cell * QUERIES, "red", 0.2, "red", 0)
+            figure.text(middle, top + cell * QUERIES / 2 + 4, "NaN", "red strong", "middle")
         else:
-            figure.matrix(left, top, values, None, (cell, cell), shade=0.7, colour="purple" if place == 0 else "orange")
+            figure.matrix(left, top, values, None, (cell, cell), shade=0.7, colour="purple" if place == 0 else "red")
     for line, words in enumerate(("a row: an", "output row,", "a column:", "a token")):
         figure.text(276, 134 + 15 * line, words, "dim small")
     return figure
@@ -85,12 +85,12 @@ def rows():
         figure.text(50, top + cell * QUERIES / 2 + 4, f"head {head}", "dim small", "end")
         figure.matrix(62, top, right[head], None, (cell, cell), shade=0.7, colour="purple")
     target = 40 + (cell * QUERIES + 20) / 2
-    figure.matrix(234, target, found["13.6"], None, (cell, cell), shade=0.7, colour="orange")
+    figure.matrix(234, target, found["13.6"], None, (cell, cell), shade=0.7, colour="red")
     for place in range(QUERIES):
         head, row = divmod(place * HEADS, QUERIES)
         assert np.allclose(found["13.6"][place], right[head][row])
         start = tops[head] + cell * (row + 0.5)
-        figure.arrow((64 + width, start), (230, target + cell * (place + 0.5)), colour="orange")
+        figure.arrow((64 + width, start), (230, target + cell * (place + 0.5)), colour="red")
     for line, words in enumerate(("rows 0 to 3 of head 0", "would be right here")):
         figure.text(234 + width / 2, target + cell * QUERIES + 18 + 14 * line, words, "dim small", "middle")
     return figure

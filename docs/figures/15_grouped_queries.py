@@ -50,19 +50,19 @@ def rules():
         step, span = width / H, width / G
         for h in range(H):
             x, g = left + step * (h + 0.5), rule(h)
-            colour = "purple" if h in wrong else "dim"
+            colour = "red" if h in wrong else "dim"
             figure.text(x, 40, str(h), "blue small", "middle")
             figure.rect(x - 4.5, 46, 9, 16, "blue", 0.35, "blue", 2)
             if g < G:
                 figure.line((x, 62), (left + span * (g + 0.5), 104), colour=colour, width=1.8 if h in wrong else 1)
             else:
                 figure.line((x, 62), (x, 84), colour=colour, width=1.8, dashed=True)
-                figure.text(x, 97, "?", "purple strong", "middle")
+                figure.text(x, 97, "?", "red strong", "middle")
         for g in range(G):
             figure.rect(left + span * (g + 0.5) - 4.5, 104, 9, 20, "orange", 0.5, "orange", 2)
             figure.text(left + span * (g + 0.5) + 10, 118, str(g), "orange small")
         verdict = "right" if not wrong else "wrong: " + ", ".join(map(str, wrong))
-        figure.text(left + width / 2, 146, verdict, "small " + ("dim" if not wrong else "purple"), "middle")
+        figure.text(left + width / 2, 146, verdict, "small " + ("green" if not wrong else "red"), "middle")
     return figure
 
 

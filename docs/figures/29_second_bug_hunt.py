@@ -123,12 +123,12 @@ def strips():
         for place, (case, error) in enumerate(zip(cases, found)):
             wrong = error > 1e-9
             opacity = 0.25 + 0.55 * error / max(found) if wrong else 0.2
-            colour = "orange" if wrong else "green"
+            colour = "red" if wrong else "green"
             figure.rect(left + cell * place, top, cell, 26, colour, opacity, "faint", 0)
             figure.text(left + cell * (place + 0.5), top + 17, str(case), "small mono", "middle")
     figure.rect(left, 256, 14, 14, "green", 0.2, "faint", 0)
     figure.text(left + 20, 267, "right", "dim small")
-    figure.rect(left + 70, 256, 14, 14, "orange", 0.6, "faint", 0)
+    figure.rect(left + 70, 256, 14, 14, "red", 0.6, "faint", 0)
     figure.text(left + 90, 267, "wrong", "dim small")
     return figure
 

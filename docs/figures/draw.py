@@ -17,7 +17,7 @@ import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 LESSONS = FOLDER.parents[1] / "lessons"
-PAGES = ("architecture", "attention", "learned", "terminal", "training")
+PAGES = ("architecture", "attention", "learned", "legend", "terminal", "training")
 
 
 def drawn():

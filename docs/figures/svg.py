@@ -1,9 +1,11 @@
 """Small pictures as SVG, for chapters: text, boxes, arrows, matrices with shaded cells, bars.
 
 A figure is 360 units wide, so that it is readable on a phone, and has a card of its own as background. Its colours follow the
-reader's light or dark mode. What is drawn is given in numbers; how it looks is decided here.
+reader's light or dark mode. What is drawn is given in numbers; how it looks is decided here. docs/conventions.md says what
+the colours mean; legend.py draws that.
 """
 
+import re
 from xml.sax.saxutils import escape
 
 WIDTH = 360
@@ -20,6 +22,7 @@ COLOURS = {
     "green": ("#1a7f37", "#3fb950"),
     "purple": ("#8250df", "#ab7df8"),
 }
+RED = ("#cf222e", "#ff7b72")  # what is wrong, and nothing else
 
 
 def style(colours):
@@ -127,10 +130,13 @@ class Figure:
         self.line((x - 4, y), (x + len(values) * (width + gap), y), colour="faint")
 
     def svg(self):
+        colours = dict(self.colours)
+        if any(re.search(r"\bred\b", part) for part in self.parts):
+            colours.setdefault("red", RED)
         return "\n".join(
             [
                 f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {number(self.width)} {number(self.height)}" width="{self.width * 1.5:g}"'
-                f' role="img"><title>{escape(self.title)}</title>{style(self.colours)}',
+                f' role="img"><title>{escape(self.title)}</title>{style(colours)}',
                 f'<rect width="{number(self.width)}" height="{number(self.height)}" rx="8" class="card"/>',
                 *self.parts,
                 "</svg>\n",

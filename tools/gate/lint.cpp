@@ -90,6 +90,26 @@ void lint_formulas(const fs::path& root, const fs::path& file, Problems& problem
   for (const auto& problem : unknown) problems.push_back(path_below(root, file) + ": " + problem);
 }
 
+/// Sources below a heading, to its end or the next heading, that nobody can open: each entry of the list has a link, and
+/// each year in it belongs to a work with a link of its own.
+void lint_sources_have_links(const std::string& page, const std::string& markdown, const std::string& heading,
+                             Problems& problems) {
+  const auto begin = markdown.find("\n" + heading + "\n");
+  if (begin == std::string::npos) return;  // the chapter has no such section: another rule says so
+  const std::string section = markdown.substr(begin + 1, markdown.find("\n## ", begin + 1) - begin - 1);
+  const auto count = [](const std::string& text, const std::regex& form) {
+    return std::distance(std::sregex_iterator(text.begin(), text.end(), form), {});
+  };
+  for (std::size_t at = section.find("\n- "); at != std::string::npos;) {
+    const std::size_t next = section.find("\n- ", at + 1);
+    const std::string entry = section.substr(at + 1, next - at - 1);
+    const auto years = count(entry, std::regex(R"(\((?:19|20)\d\d\))"));
+    require(contains(entry, "](") && count(entry, std::regex(R"(\]\(https?://)")) >= years,
+            page + ": a source has no link: " + lines_of(entry).front(), problems);
+    at = next;
+  }
+}
+
 /// Relative links that lead nowhere.
 void lint_links(const fs::path& root, const fs::path& file, Problems& problems) {
   const std::string page = path_below(root, file);
@@ -345,6 +365,7 @@ void lint_chapter_formulas(const Lesson& lesson, Problems& problems) {
 }
 
 void lint_chapter_links(const Lesson& lesson, Problems& problems) {
+  lint_sources_have_links("README.md", read_file(lesson.chapter_file()), "## Sources", problems);
   lint_links(lesson.root, lesson.chapter_file(), problems);
   lint_links(lesson.root, lesson.hints_file(), problems);
 }
@@ -363,13 +384,14 @@ Problems lint_lesson(const Lesson& lesson, const std::vector<void (*)(const Less
   return problems;
 }
 
-/// The checks that docs/sources.md names are there.
+/// What docs/sources.md cites has a link, and the checks that it names are there.
 void lint_sources(const fs::path& root, const std::vector<Lesson>& lessons, Problems& problems) {
   std::string checks;
   for (const auto& lesson : lessons) {
     if (fs::exists(lesson.checks_file())) checks += read_file(lesson.checks_file());
   }
   const std::string sources = read_file(root / "docs" / "sources.md");
+  lint_sources_have_links("docs/sources.md", sources, "## Literature", problems);
   for (const auto& name : all_matches(sources, std::regex(R"(\b([A-Z]\w+\.[A-Z]\w+))"))) {
     require(has_check(checks, name), "docs/sources.md names the check " + name + ", which no lesson has", problems);
   }

@@ -129,6 +129,8 @@ TEST(Gate, RefusesAChapterThatIsNotWhole) {
            "hints.md has 2 levels for 91.1",
            "has no spelling for ∂",
            "README.md: \\unheard is not known in the formula",
+           "README.md: a source has no link: - A. Author",
+           "README.md: a source has no link: - Nobody",
            "no_such_page.md leads nowhere",
            "#no-such-heading names a heading that is not there",
            "disabled or skipped",
