@@ -9,7 +9,8 @@ def appending():
     """Three calls: what each reads, the rows of the cache after it, and what its last query attends to."""
     words = ["the", "cat", "sat", "down", "because"]
     figure = Figure(
-        "Prefill fills three rows of the KV cache; each decode step appends one row, and its query attends to all rows", 226
+        "Prefill fills three rows of the KV cache; each decode step appends one row, and its query attends to all rows",
+        226,
     )
     top, height = 78, 22
     panels = ((8, "prefill", 3, 0, "down"), (126, "decode", 4, 3, "because"), (250, "decode", 5, 4, "it"))
@@ -24,8 +25,13 @@ def appending():
             figure.text(left + 42, y + 15, words[i], "small", "end")
             for column in (46, 70):
                 figure.rect(left + column, y + 2, 22, height - 4, colour, 0.25 if i < old else 0.6, colour, 2)
-        figure.line((left + 98, top + 4), (left + 102, top + 4), (left + 102, top + rows * height - 4),
-                    (left + 98, top + rows * height - 4), colour="ink")  # fmt: skip
+        figure.line(
+            (left + 98, top + 4),
+            (left + 102, top + 4),
+            (left + 102, top + rows * height - 4),
+            (left + 98, top + rows * height - 4),
+            colour="ink",
+        )
         figure.text(left, 54, f"writes: {written}", "small")
     bottom = top + 5 * height + 16
     figure.rect(8, bottom - 9, 10, 10, "orange", 0.6, None, 2)

@@ -2,12 +2,12 @@
 //
 //   ./learn demo 16 -- "It is a truth"
 #include <chrono>
-#include <cstdio>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "attn/checkpoint.hpp"
+#include "lesson/text.hpp"
 #include "shared/model_text.hpp"
 
 namespace {
@@ -33,8 +33,9 @@ void show(const std::string& prompt_text) {
     const auto start = std::chrono::steady_clock::now();
     const Ids ids = attn::print_text(checkpoint, prompt, new_tokens, next_logits);
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-    std::printf("\n%llu tokens went through the model, %.1f ms for each new one\n\n", rows,
-                time.count() / static_cast<double>(new_tokens));
+    std::cout << "\n"
+              << rows << " tokens went through the model, "
+              << attn::with_decimals(time.count() / static_cast<double>(new_tokens), 1) << " ms for each new one\n\n";
     return ids;
   };
   const Ids with_cache = write("With your cache: the prompt once, then each token alone.", [&](const Ids& ids) {

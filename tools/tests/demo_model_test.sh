@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The demonstrations in which models/small runs what a lesson asks for, as authors build them (with the reference).
 #
-#   demo_model_test.sh COURSE DEMO_16 DEMO_17 DEMO_19
+#   demo_model_test.sh COURSE DEMO_16 DEMO_17 DEMO_18 DEMO_19
 set -euo pipefail
 course=$1
 # shellcheck source=tools/tests/expect.sh
@@ -14,7 +14,8 @@ sentence="It is a truth universally acknowledged, that whatever the advantage of
 expect 0 "With your cache" "$sentence" "72 tokens went" "2550 tokens went" "Both texts are the same" -- "$2"
 expect 0 "She is" "Both texts are the same" -- "$2" "She is"
 expect 0 "$sentence" "no sinks" "4 sinks" "perplexity 13.9" "perplexity 17.1" "perplexity 16.8" -- "$3"
-expect 0 "$sentence" "Both texts are the same" "5.2 MB moved untiled, 2.6 MB in tiles" -- "$4"
-expect 1 "prompt" -- "$4" ""
+expect 0 "$sentence" "One key at a time" "8 keys at a time" "All keys at once" "All three texts are the same" -- "$4"
+expect 0 "$sentence" "Both texts are the same" "5.2 MB moved untiled, 2.6 MB in tiles" -- "$5"
+expect 1 "prompt" -- "$5" ""
 
 finish
