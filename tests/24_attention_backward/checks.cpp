@@ -330,6 +330,8 @@ TEST(GradientCheck, FindsTheNumberThatIsWrong) {
   d_A(3, 1) += 0.01;
   EXPECT_THAT([&] { require_gradient("d_A", d_A, loss, A); },
               ::testing::ThrowsMessage<std::runtime_error>(::testing::StartsWith("d_A(3, 1) is ")));
+  EXPECT_THAT([&] { require_gradient("d_A", arma::mat(d_A.t()), loss, A); },
+              ::testing::ThrowsMessage<std::runtime_error>("d_A is 3 x 4, expected 4 x 3"));
 }
 
 // ------------------------------------------------------------------------------------------- matmul_backward, 24.2
