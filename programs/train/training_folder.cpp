@@ -117,7 +117,8 @@ std::string resume_command(const Recipe& recipe, const fs::path& folder) {
 TrainingFolder TrainingFolder::for_new(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (!fs::is_directory(folder)) {
+  std::error_code no_folder;  // the reason is in the other one
+  if (!fs::is_directory(folder, no_folder)) {
     refuse("the folder " + folder.string() + " cannot be made" + (error ? ": " + error.message() : "") +
            ". Give another one with --save");
   }
@@ -127,7 +128,8 @@ TrainingFolder TrainingFolder::for_new(const fs::path& folder) {
 }
 
 TrainingFolder TrainingFolder::for_resumed(const fs::path& folder) {
-  if (!fs::is_regular_file(folder / training_file)) {
+  std::error_code error;
+  if (!fs::is_regular_file(folder / training_file, error)) {
     refuse(folder.string() + " has no " + training_file +
            ": expected the folder of a training that was stopped, such as " + (trainings() / "reverse").string());
   }
