@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 /// Where trainings are kept: also for the tool, which looks for one before it builds the program that resumes it.
 namespace attn::training {
@@ -34,7 +35,8 @@ inline std::filesystem::path newest_training() {
 
 /// @throws std::invalid_argument saying what was expected, unless the folder has a training.
 inline void require_training(const std::filesystem::path& folder) {
-  if (std::filesystem::is_regular_file(folder / training_file)) return;
+  std::error_code error;  // a name may be too long
+  if (std::filesystem::is_regular_file(folder / training_file, error)) return;
   throw std::invalid_argument(folder.string() + " has no " + training_file +
                               ": expected the folder of a training that was stopped, such as " +
                               (trainings() / "reverse").string());

@@ -96,7 +96,8 @@ std::string resume_command(const Recipe& recipe, const fs::path& folder) {
 TrainingFolder TrainingFolder::for_new(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (!fs::is_directory(folder)) {
+  std::error_code no_folder;  // the reason is in the other one
+  if (!fs::is_directory(folder, no_folder)) {
     refuse("the folder " + folder.string() + " cannot be made" + (error ? ": " + error.message() : "") +
            ". Give another one with --save");
   }

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <iostream>
@@ -286,4 +287,7 @@ class CommandLine {
 
 }  // namespace
 
-int main(int argc, char** argv) { return CommandLine({argv + 1, argv + argc}).run(); }
+int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, [](int) {});  // what is written beyond `ulimit -f` fails; programs that are started end by it
+  return CommandLine({argv + 1, argv + argc}).run();
+}

@@ -177,7 +177,8 @@ class EventSender : public ::testing::EmptyTestEventListener {
   static std::size_t printed() {
     std::cout.flush();
     std::fflush(nullptr);
-    return static_cast<std::size_t>(lseek(STDOUT_FILENO, 0, SEEK_CUR));
+    const off_t bytes = lseek(STDOUT_FILENO, 0, SEEK_CUR);
+    return bytes < 0 ? 0 : static_cast<std::size_t>(bytes);  // it may have been closed
   }
 
   void send(const json& event) const {
@@ -608,7 +609,7 @@ class Supervisor {
 
   void finish(const Child& child, std::size_t printed) {
     CheckResult& result = results().at(next_);
-    result.printed_bytes = printed - printed_at_start_;
+    result.printed_bytes = printed - std::min(printed, printed_at_start_);
     result.printed = child.read_printed(printed_at_start_, std::min(result.printed_bytes, shown_bytes));
     running_ = false;
     ++next_;

@@ -95,7 +95,12 @@ std::string refusal(const fs::path& path) {
 }  // namespace
 
 void require_new_file(const fs::path& path) {
-  if (!path.empty() && fs::exists(fs::symlink_status(path))) throw std::invalid_argument(refusal(path));
+  if (path.empty()) return;
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(path, error);
+  if (fs::exists(status)) throw std::invalid_argument(refusal(path));
+  if (status.type() == fs::file_type::not_found) return;
+  throw std::invalid_argument(path.string() + " cannot be written: " + error.message());  // a name that is too long
 }
 
 void write_new_file(const fs::path& path, const std::string& text) {

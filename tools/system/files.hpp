@@ -14,7 +14,7 @@ struct NotWritable : std::runtime_error {
 
 /// Asks before anything else is done: a program that works for minutes should not find out at its end.
 /// @param path empty: no file is to be written
-/// @throws std::invalid_argument when it exists already
+/// @throws std::invalid_argument when it exists already, or cannot: its name is too long
 void require_new_file(const std::filesystem::path& path);
 
 /// Writes a file that is not there yet.

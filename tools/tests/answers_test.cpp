@@ -94,6 +94,17 @@ TEST(MissingFiles, AreThoseThatAreGone) {
   EXPECT_THAT(missing_files(course.lesson()), ElementsAre(one));
 }
 
+TEST(MissingFiles, AreLinksThatLeadToThemselves) {
+  const CourseFolder course;
+  fs::remove(course.root() / one);
+  fs::create_symlink("one.cpp", course.root() / one);
+  EXPECT_THAT(missing_files(course.lesson()), ElementsAre(one));
+  EXPECT_THAT(unusable_files(course.lesson()), ElementsAre(HasSubstr("one.cpp is missing")));
+  EXPECT_TRUE(edited(course.lesson()));
+  EXPECT_NE(fingerprint(course.lesson()), "");
+  EXPECT_THAT([&] { reset(course.lesson()); }, ThrowsMessage<std::runtime_error>(HasSubstr("cannot write")));
+}
+
 TEST(Fingerprint, IsOfTheLearnersFilesAlone) {
   const CourseFolder course;
   course.write(one, "a");

@@ -225,6 +225,13 @@ expect 0 "cannot be understood: it is cut off" "now    00 " -- learn list
 expect 0 "state.json.damaged-" -- ls .learn
 rm -r .learn
 
+# ----------------------------------------------------------------------------------------------- ulimit -f
+echo "mine" >"$lesson"
+expect 2 -- bash -c "ulimit -f 0; '$tool' --root '$copy' reset 01 >/dev/null 2>&1"
+holds "without room for a copy nothing is replaced" grep -qx "mine" "$lesson"
+holds "and nothing is left of it" [ -z "$(ls .learn/backup)" ]
+cp "$stub" "$lesson"
+
 # ------------------------------------------------------------------------------------------------------- update
 mkdir -p "$scratch/no-git" "$scratch/clone/.git"
 expect 2 "it is not installed" -- env PATH="$scratch/no-git" "$tool" --root "$scratch/clone" update
@@ -321,6 +328,12 @@ holds "what was staged stays staged" cmp -s "$scratch/index" <(git -C "$mine" di
 holds "and what was written after that" cmp -s "$scratch/staged" "$mine/$staged"
 holds "what was skipped stays skipped" [ "$(git -C "$mine" ls-files -v "$skipped" | head -c 1)" = S ]
 holds "and written" grep -q "^// skipped$" "$mine/$skipped"
+mv "$mine/lessons/00_warm_up" "$scratch/my warm-up"
+ln -s "$scratch/my warm-up" "$mine/lessons/00_warm_up"
+expect 2 "lessons/00_warm_up is a symbolic link, which git would replace" -- update
+holds "a link to a folder stays" [ -L "$mine/lessons/00_warm_up" ]
+rm "$mine/lessons/00_warm_up"
+mv "$scratch/my warm-up" "$mine/lessons/00_warm_up"
 git -C "$mine" rev-parse HEAD >"$mine/.git/MERGE_HEAD"
 expect 2 "a merge is not finished: git status says how to end it" -- update
 holds "a merge stays what it was" [ -e "$mine/.git/MERGE_HEAD" ]

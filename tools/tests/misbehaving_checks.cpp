@@ -154,6 +154,12 @@ TEST(Misbehaving, ThrowsMegabytes) { throw std::runtime_error(std::string(4 << 2
 
 TEST(Misbehaving, Last) { EXPECT_EQ(1, 1); }
 
+TEST(Closed, Output) {
+  std::cout << "before\n" << std::flush;
+  close(STDOUT_FILENO);
+  EXPECT_EQ(1, 2);
+}
+
 TEST(Waiting, First) { wait(); }
 TEST(Waiting, Second) { wait(); }
 TEST(Waiting, Third) { wait(); }

@@ -104,6 +104,12 @@ TEST(Supervisor, JudgesEveryCheckAndSaysWhatItDid) {
   }
 }
 
+TEST(Supervisor, CountsNothingOfAnOutputThatWasClosed) {
+  const Outcome outcome = outcome_of("Misbehaving.PrintsALittle:Closed.Output");
+  EXPECT_EQ(outcome.states.at("Output"), "failed");
+  EXPECT_THAT(outcome.texts.at("Output"), ::testing::Not(HasSubstr("bytes in all")));
+}
+
 /// The line of misbehaving_checks.cpp in which a text stands.
 int line_with(const std::string& text) {
   const std::string code = read_file(ATTN_ROOT "/tools/tests/misbehaving_checks.cpp");

@@ -494,6 +494,7 @@ TEST(TrainingFolder, IsNotTakenFromAnotherTraining) {
   EXPECT_THAT(refusal(folder), HasSubstr("other files, such as config.json"));
   put(scratch.path() / "file", "");
   EXPECT_THAT(refusal(scratch.path() / "file"), HasSubstr("cannot be made"));
+  EXPECT_THAT(refusal(scratch.path() / std::string(300, 'x')), HasSubstr("cannot be made: File name too long"));
 }
 
 TEST(TrainingFolder, IsAnotherOneWhereAFinishedTrainingIs) {
@@ -555,6 +556,8 @@ TEST(TrainingFolder, GoesOnOnlyWithWhatIsNotFinished) {
   const Scratch scratch;
   const auto resume = [&] { TrainingFolder::for_resumed(scratch.path()).read(); };
   EXPECT_THAT(reason_of(resume), HasSubstr("has no training.safetensors"));
+  const auto resume_too_long = [] { TrainingFolder::for_resumed(std::string(300, 'x')); };
+  EXPECT_THAT(reason_of(resume_too_long), HasSubstr("has no training.safetensors"));
   put(scratch.path() / "training.safetensors", trained_for(text_recipe(2), 1));
   EXPECT_EQ(reason_of(resume), "");
   put(scratch.path() / "training.safetensors", trained_for(text_recipe(2), 2));

@@ -63,6 +63,7 @@ picture=$scratch/map.svg
 expect 0 "wrote $picture: layer " -- "$train" --steps 1 --svg "$picture"
 expect 2 "exists already" "!For example" -- "$train" --steps 1 --svg "$picture"
 expect 2 "cannot be written" -- "$train" --steps 1 --svg "$scratch/no/such/folder/map.svg"
+expect 2 "cannot be written: File name too long" "!For example" -- "$train" --steps 1 --svg "$scratch/$(printf %0300d 1)"
 if command -v python3 >/dev/null; then
   expect 0 "svg" "head 1" -- python3 -c 'import sys, xml.etree.ElementTree as tree
 for element in tree.parse(sys.argv[1]).getroot().iter(): print(element.tag, element.text)' "$picture"

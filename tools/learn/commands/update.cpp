@@ -38,7 +38,8 @@ std::map<std::string, Answer> written_answers(const Course& course) {
   std::map<std::string, Answer> answers;
   for (const auto& lesson : all_lessons(course.root)) {
     for (const auto& file : given_files(lesson)) {
-      if (!fs::is_regular_file(course.root / file)) continue;
+      std::error_code none;
+      if (!fs::is_regular_file(course.root / file, none)) continue;
       Answer answer{lesson::read_file(course.root / file), lesson::read_file(lesson.stub_of(file)), {}, {}, {}};
       if (answer.text == answer.stub) continue;
       answer.permissions = fs::status(course.root / file).permissions();
@@ -88,6 +89,16 @@ std::string unfinished(const fs::path& root) {
                                    {"CHERRY_PICK_HEAD", "a cherry-pick"},
                                    {"REVERT_HEAD", "a revert"}}) {
     if (!git(root, {"rev-parse", "--quiet", "--verify", head}).empty()) return what;
+  }
+  return {};
+}
+
+/// A folder of answers that is a link, in whose place git would put a folder of its own; empty when there is none.
+std::string linked_folder(const fs::path& root) {
+  std::vector<fs::path> folders = {"lessons"};
+  for (const auto& lesson : all_lessons(root)) folders.push_back(folders.front() / lesson.name);
+  for (const fs::path& folder : folders) {
+    if (fs::is_symlink(root / folder)) return folder.string();
   }
   return {};
 }
@@ -150,6 +161,9 @@ int update(const Course& course) {
   };
   if (const std::string what = unfinished(course.root); !what.empty()) {
     return could_not(what + " is not finished: git status says how to end it");
+  }
+  if (const std::string folder = linked_folder(course.root); !folder.empty()) {
+    return could_not(folder + " is a symbolic link, which git would replace: move the folder itself to its place");
   }
   const int fetched = judge::run({"git", "fetch"}, course.root);  // what takes long, or fails, while all is as it was
   if (fetched == 127) return could_not("it is not installed");

@@ -29,10 +29,17 @@ constexpr std::uintmax_t most_bytes = 64 * 1024;  ///< of an answer: ten times t
 
 fs::path backup_folder(const fs::path& root) { return root / ".learn" / "backup"; }
 
+/// Whether there is a file; nothing is at the end of a link that leads to itself.
+bool is_there(const fs::path& file) {
+  std::error_code none;
+  return fs::exists(file, none);
+}
+
 /// The learner's files as they are, without what an editor leaves while it is open (a link to nowhere).
 std::vector<std::string> files_of(const Lesson& lesson) {
   std::vector<std::string> files = lesson.stub_files();
-  const auto gone = [&](const std::string& file) { return !fs::is_regular_file(lesson.root / file); };
+  std::error_code none;
+  const auto gone = [&](const std::string& file) { return !fs::is_regular_file(lesson.root / file, none); };
   files.erase(std::remove_if(files.begin(), files.end(), gone), files.end());
   return files;
 }
@@ -179,7 +186,7 @@ std::string replace_answers(const Lesson& lesson, const std::map<std::string, st
                             const std::string& why) {
   std::vector<std::string> changed;
   for (const auto& [file, text] : texts) {
-    if (!fs::exists(lesson.root / file) || read_file(lesson.root / file) != text) changed.push_back(file);
+    if (!is_there(lesson.root / file) || read_file(lesson.root / file) != text) changed.push_back(file);
   }
   const std::string copy = keep_copy(lesson.root, changed, why, lesson.number());
   for (const auto& file : changed) {
@@ -206,7 +213,7 @@ std::vector<std::string> given_files(const Lesson& lesson) {
 std::vector<std::string> missing_files(const Lesson& lesson) {
   std::vector<std::string> missing;
   for (const auto& file : given_files(lesson)) {
-    if (!fs::exists(lesson.root / file)) missing.push_back(file);
+    if (!is_there(lesson.root / file)) missing.push_back(file);
   }
   return missing;
 }
@@ -285,7 +292,7 @@ std::string keep_copy(const fs::path& root, const std::vector<std::string>& file
   try {
     for (const auto& file : files) {
       if (leads_upwards(file)) refuse_outside(root, file);
-      if (fs::exists(root / file)) copy_synced(root / file, copy / file);
+      if (is_there(root / file)) copy_synced(root / file, copy / file);
     }
     if (!fs::exists(copy)) return {};
     for (const auto& entry : fs::recursive_directory_iterator(copy)) {
