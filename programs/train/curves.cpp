@@ -90,6 +90,10 @@ std::string curves_text(const TwoCurves& curves, bool ascii) {
   const double most = most_of(curves, right, wrong);
   const std::array<std::string, 3> marks = {ascii ? "o" : "•", ascii ? "x" : "×", "#"};
 
+  const auto is_higher = [&](double mean) { return mean > most; };
+  const bool higher =
+      std::any_of(right.begin(), right.end(), is_higher) || std::any_of(wrong.begin(), wrong.end(), is_higher);
+  const std::string beyond = higher ? "   (highest row: " + with_decimals(most, 2) + " and above)" : "";
   const auto row_of = [&](double mean) {
     return static_cast<std::size_t>(std::clamp(mean / most, 0.0, 1.0) * (rows - 1) + 0.5);
   };
@@ -99,7 +103,7 @@ std::string curves_text(const TwoCurves& curves, bool ascii) {
     return has_right && has_wrong ? marks[2] : has_right ? marks[0] : has_wrong ? marks[1] : " ";
   };
   return framed(rows, columns, most, steps, ascii, mark_at) + "        " + marks[0] + " " + curves.right_name + "   " +
-         marks[1] + " " + curves.wrong_name + "   " + marks[2] + " both\n";
+         marks[1] + " " + curves.wrong_name + "   " + marks[2] + " both" + beyond + "\n";
 }
 
 std::string curves_svg(const TwoCurves& curves, const std::string& title, const std::string& wrong) {

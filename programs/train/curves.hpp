@@ -22,7 +22,7 @@ struct TwoCurves {
 };
 
 /// Both curves as text, 12 rows high and at most 60 columns wide. Each column has the mean of its steps. What is above
-/// twice the loss of guessing is drawn in the highest row.
+/// twice the loss of guessing is drawn in the highest row, and the text says so.
 std::string curves_text(const TwoCurves& curves, bool ascii);
 
 /// Both curves as a picture of its own.

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "shared/option_checks.hpp"
-#include "train/saved_trainings.hpp"
 
 /// The command line of ./learn train. The tool checks it before it builds the program, which reads the same words again.
 namespace attn::training {
@@ -179,15 +178,7 @@ inline void add_train_options(CLI::App& command, TrainOptions& options) {
       ->type_name("FOLDER");
   command
       .add_option_function<std::string>(
-          "--resume",
-          [&options](const std::string& folder) {
-            options.resume = folder;
-            try {
-              require_training(folder.empty() ? newest_training() : std::filesystem::path(folder));
-            } catch (const std::invalid_argument& error) {
-              throw CLI::ValidationError("--resume", error.what());
-            }
-          },
+          "--resume", [&options](const std::string& folder) { options.resume = folder; },
           "goes on with a training that was stopped: of this folder, or the newest one in models/trained")
       ->expected(0, 1)
       ->type_name("FOLDER");

@@ -23,6 +23,7 @@
 #include "lesson/text.hpp"
 #include "run/process.hpp"
 #include "train/options.hpp"
+#include "train/saved_trainings.hpp"
 #include "train_break/breaks.hpp"
 
 namespace {
@@ -149,6 +150,10 @@ class CommandLine {
 
   int learn_with(Course& course) const {
     const auto words = words_after("train");
+    if (train_.resume) {
+      attn::training::require_training(train_.resume->empty() ? attn::training::newest_training()
+                                                              : fs::path(*train_.resume));
+    }
     if (train_.fast) {
       return run_reference(course, "train_fast_solution", words,
                            "The fast kernels make the steps; all else is the reference's.");

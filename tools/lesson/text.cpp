@@ -27,6 +27,13 @@ std::string first_columns(const std::string& text, int columns) {
   return text.substr(0, end);
 }
 
+/// How wide the mark of an item of a list is: "- " or "12. ".
+int mark_columns(const std::string& item) {
+  const auto end = std::min(item.find_first_not_of("0123456789"), item.size());
+  if (item.compare(0, 2, "- ") == 0) return 2;
+  return end > 0 && item.compare(end, 2, ". ") == 0 ? static_cast<int>(end) + 2 : 0;
+}
+
 /// Where the text of a line begins: behind its label, if it has one, or behind its indent.
 int text_column(const std::string& line, int columns) {
   const auto indent = line.find_first_not_of(' ');
@@ -38,8 +45,7 @@ int text_column(const std::string& line, int columns) {
       return columns_of(line.substr(0, begin));
     }
   }
-  const bool listed = line.compare(indent, 2, "- ") == 0;
-  return std::min(static_cast<int>(indent) + (listed ? 2 : 0), columns / 2);
+  return std::min(static_cast<int>(indent) + mark_columns(line.substr(indent)), columns / 2);
 }
 
 /// Appends a line in rows of at most `columns` columns, 2 or more. A row ends before a space that is at least `least`

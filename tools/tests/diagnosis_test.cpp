@@ -57,6 +57,8 @@ TEST(Diagnosis, SaysHowTheWorstElementDiffersWhereTheMatricesLookTheSame) {
   EXPECT_THAT(diagnosed(x, ones), HasSubstr("\n  value   worst at row 1, col 0: got 1.000001, want 1, off by 1e-06\n"));
   x(1, 0, 0) += 1;
   EXPECT_THAT(diagnosed(x, ones), Not(HasSubstr("  value")));
+  ones.values.fill(-3.2e-17);
+  EXPECT_THAT(diagnosed(x, ones), HasSubstr("want  0  0")) << "what rounding left is 0";
 }
 
 TEST(Diagnosis, ShowsThePartOfALargeResultWhereItBeginsToDiffer) {

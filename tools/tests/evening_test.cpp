@@ -594,5 +594,21 @@ TEST_F(Evening, FitsNarrowAndWideTerminals) {
   }
 }
 
+TEST_F(Evening, ShowsTheDiagnosisOnTheFirstScreenOfASmallTerminal) {
+  save(mistaken("unscaled"));
+  ScreenRobot& watched = begin({20, 60}, unscaled);
+  ScreenRobot checked(tool({"check", "01"}), {20, 60});
+  EXPECT_EQ(checked.wait_for_exit(), 1) << checked;
+  for (ScreenRobot* terminal : {&watched, &checked}) {
+    const std::string screen = terminal->screen();
+    const auto at = [&](const std::string& label) { return screen.find("\n  " + label); };
+    ASSERT_NE(at("hint    "), std::string::npos) << *terminal;
+    EXPECT_LT(screen.find("✗ 01"), at("likely  "));
+    EXPECT_LT(at("likely  "), at("where   "));
+    EXPECT_LT(at("where   "), at("hint    "));
+    EXPECT_LT(at("hint    "), at("shape   "));
+  }
+}
+
 }  // namespace
 }  // namespace attn::tests

@@ -41,6 +41,14 @@ holds "what is known is not judged again" [ "$(judged)" = "$before" ]
 expect 0 "All of it is the reference's." "It is" "!are yours" -- learn generate "It is" --max-tokens 2 --reference
 expect 0 "> now" "  00 " -- learn list # the lesson that the learner is at stays
 
+# what is wrong with the options is said before anything is built
+touch "$scratch/there.svg"
+for wrong in "--attention --svg $scratch/there.svg" "--attention --svg $scratch/nowhere/map.svg" "--model nowhere" "--top-p 2" "--no-such"; do
+  # shellcheck disable=SC2086 # several words
+  expect 2 "!parts are yours" "!Building" -- learn generate $wrong
+done
+expect 0 "Its parts are lessons 00, 03" -- learn generate --help
+
 # a mistake, and a file that does not compile: the reference takes its place, and both are judged once
 sed -i 's#std::sqrt(static_cast<double>(Q.n_cols))#2.0#' "$lesson/decoder_attention.cpp"
 expect 0 "21 decoder_attention is the reference's, as yours does not pass its checks" "0 of 10 parts are yours" -- write

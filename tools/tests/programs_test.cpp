@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <regex>
 #include <sstream>
 
+#include "learn/machine/machine.hpp"
 #include "lesson/text.hpp"
 #include "run/process.hpp"
+#include "scratch.hpp"
 
 namespace attn::learn {
 namespace {
@@ -91,6 +94,47 @@ TEST(ReaderCommand, ShowsFormulasAsPlainText) {
   EXPECT_THAT(text, HasSubstr("Attention(Q, K, V) = softmax(Q Kᵀ / √D) V"));
   EXPECT_THAT(text, Not(HasSubstr("\\frac")));
 }
+
+/// With or without lowdown: in a PATH that lacks it.
+class ReaderAtWidths : public ::testing::TestWithParam<bool> {
+ protected:
+  ReaderAtWidths() {
+    if (GetParam()) return;
+    for (const char* program : {"sh", "sed", "cat", "printf"}) {
+      std::filesystem::create_symlink(find_program(program), tools_.path() / program);
+    }
+    setenv("PATH", tools_.path().c_str(), 1);
+  }
+  ~ReaderAtWidths() override { setenv("PATH", path_.c_str(), 1); }
+
+ private:
+  Scratch tools_;
+  std::string path_ = std::getenv("PATH");
+};
+
+TEST_P(ReaderAtWidths, HasNoRowThatAPagerWouldBreakInsideAWord) {
+  for (const auto& lesson : lesson::find_lessons(ATTN_ROOT)) {
+    for (const int columns : {60, 80, 120}) {
+      for (const auto& row : lines_of(read(lesson.number(), columns))) {
+        ASSERT_LE(columns_of(row), columns) << lesson.name << ": " << row;
+      }
+    }
+  }
+}
+
+TEST_P(ReaderAtWidths, BreaksTextAndTablesBetweenWords) {
+  for (const int columns : {60, 80, 120}) {
+    const std::string text = read("01", columns);
+    for (const char* word : {"dictionary", "projections", "similar", "attract:", "yourself", "[0.6698", "0.0558]"}) {
+      EXPECT_THAT(text, HasSubstr(word)) << columns;
+    }
+    const std::string joined = std::regex_replace(text, std::regex("\\s+"), " ");
+    EXPECT_THAT(joined, HasSubstr("looks up one value: dict[key]. Attention is a soft dictionary.")) << columns;
+    EXPECT_THAT(text, Not(HasSubstr("|---|"))) << columns;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Lowdown, ReaderAtWidths, ::testing::Bool());
 
 TEST(ReaderCommand, KeepsTheUnderscoresOfNames) {
   const std::string text = std::regex_replace(read("07", 80), std::regex("\\s+"), " ");

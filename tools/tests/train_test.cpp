@@ -160,7 +160,8 @@ TEST(Curves, WhatIsNoNumberIsLeftOut) {
   const std::string text = curves_text({{2, 1, 1}, {2, nan}, 2}, true);
   EXPECT_EQ(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find("right")), 'x'), 0);
   EXPECT_THAT(curves_svg({{2, 1, 1}, {nan}, 2}, "copy", "scale"), Not(HasSubstr("nan")));
-  EXPECT_NO_THROW(curves_text({{2}, {1e300}, 2}, true));
+  EXPECT_THAT(curves_text({{2}, {1e300}, 2}, true), HasSubstr("(highest row: 4.00 and above)"));
+  EXPECT_THAT(curves_text({{2}, {3}, 2}, true), Not(HasSubstr("highest row")));
 }
 
 /// The model of the first task, before the first step.

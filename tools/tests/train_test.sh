@@ -60,6 +60,12 @@ holds "the numbers are the reference's" cmp -s "$scratch/reference" "$scratch/ow
 # --break: the tool lists the mistakes and refuses other names; nothing is built
 expect 0 "row-sum " "27.ascent" "mine " "!reference's" "!uilding" -- learn train --break
 expect 2 "--break is 27.no_such, " "!uilding" -- learn train --break 27.no_such
+touch "$scratch/there.svg"
+for wrong in "--break xx" "--resume nowhere" "--text nowhere.txt" "--steps many" "--svg $scratch/there.svg" "--no-such"; do
+  # shellcheck disable=SC2086 # several words
+  expect 2 "!parts are yours" "!uilding" -- learn train $wrong
+done
+expect 0 "Its parts are lessons 00, 03" -- learn train --help
 
 # --break mine: what is written trains beside the reference, whatever its checks say
 "$course/tools/tests/restore_copy.sh" "$course" "$copy"

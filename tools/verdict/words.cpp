@@ -65,9 +65,12 @@ std::vector<std::string> table(const Excerpt& excerpt, const std::function<std::
   return rows;
 }
 
+/// What is left of a sum that is 0, or of -0, is 0: -3.2e-17 says nothing.
+double without_noise(double value) { return std::abs(value) < 1e-15 ? 0 : value; }
+
 std::string cell_text(double value) {
   constexpr int digits = 4;
-  return std::isnan(value) ? "NaN" : number_text(value == 0 ? 0 : value, digits);  // without the sign of -0
+  return std::isnan(value) ? "NaN" : number_text(without_noise(value), digits);
 }
 
 /// The numbers of a result and the expected ones, beside each other where that is narrow enough for any terminal, else
@@ -148,7 +151,7 @@ Line worst_line(const WorstElement& worst) {
   std::string place = "row " + std::to_string(worst.place[0]) + ", col " + std::to_string(worst.place[1]);
   if (worst.place.size() > 2) place += ", slice " + std::to_string(worst.place[2]);
   if (std::isnan(worst.got) && !std::isnan(worst.expected)) return fact("value", "NaN (not a number) at " + place);
-  const auto [got, want] = distinct_texts(worst.got, worst.expected);
+  const auto [got, want] = distinct_texts(without_noise(worst.got), without_noise(worst.expected));
   const double off = std::abs(worst.got - worst.expected);
   const std::string by = std::isfinite(off) ? ", off by " + number_text(off, 3) : "";
   return fact("value", "worst at " + place + ": got " + got + ", want " + want + by);

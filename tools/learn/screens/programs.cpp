@@ -4,8 +4,10 @@
 #include <sstream>
 
 #include "learn/machine/machine.hpp"
+#include "learn/screens/chapter.hpp"
 #include "lesson/formula.hpp"
 #include "lesson/text.hpp"
+#include "run/process.hpp"
 
 namespace attn::learn {
 
@@ -13,24 +15,31 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Shows the text of a chapter, $1, in a terminal of $2 columns, and folded answers as ordinary text. Ctrl-C is the pager's alone.
+/// Shows the text of a chapter, $1. Ctrl-C is the pager's alone.
 constexpr const char* read_script = R"(
 trap : INT
 pager=${PAGER:-}
 if [ -z "$pager" ]; then pager=more; command -v less >/dev/null && pager=less; fi
 export LESS="-R ${LESS:-}"
-chapter() {
-  printf '%s' "$1" | sed -e '/^<!-- /d' -e 's|^<details><summary>\(.*\)</summary>$|**\1**|' -e '/^<\/details>$/d' -e 's|^!\[\(.*\)\](.*)$|Picture: \1|'
-}
-if [ "${TERM:-dumb}" != dumb ] && command -v lowdown >/dev/null; then
-  # lowdown indents what it wraps to the width.
-  chapter "$1" | lowdown -tterm --parse-no-intraemph --term-columns="$2" --term-width=$(($2 - 4)) ${NO_COLOR:+--term-no-colour} | $pager
-else
-  chapter "$1" | $pager
-fi)";
+printf '%s' "$1" | $pager)";
 
 /// VS Code's own command, where this is a terminal within it.
 bool in_vs_code() { return environment("TERM_PROGRAM") == "vscode" && !find_program("code").empty(); }
+
+/// A chapter as text, formatted by lowdown where that is installed.
+std::string chapter_as_text(const lesson::Lesson& lesson, int columns) {
+  const std::string chapter = unfolded(with_plain_formulas(lesson::read_file(lesson.chapter_file())));
+  const std::string terminal = environment("TERM");
+  if (terminal.empty() || terminal == "dumb" || find_program("lowdown").empty()) return chapter_text(chapter, columns);
+  constexpr int code_indent = 8;
+  constexpr int indent = 4;  // of what lowdown wraps to its width
+  std::vector<std::string> command = {"lowdown", "-tterm", "--parse-no-intraemph",
+                                      "--term-columns=" + std::to_string(columns),
+                                      "--term-width=" + std::to_string(columns - indent)};
+  if (!environment("NO_COLOR").empty()) command.emplace_back("--term-no-colour");
+  const auto formatted = judge::ask(command, lesson.root, with_narrow_tables(chapter, columns - code_indent));
+  return formatted.exit_code == 0 ? with_narrow_rows(formatted.output, columns) : chapter_text(chapter, columns);
+}
 
 /// "vim" of "/usr/bin/vim.basic -n"; what `editor` stands for on Debian.
 std::string program_name(const std::string& command) {
@@ -109,8 +118,7 @@ std::vector<std::string> editor_command(const lesson::Lesson& lesson, const Line
 
 std::vector<std::string> reader_command(const lesson::Lesson& lesson, int columns) {
   if (in_vs_code()) return {"code", lesson.chapter_file().string()};
-  const std::string text = with_plain_formulas(lesson::read_file(lesson.chapter_file()));
-  return {"sh", "-c", read_script, "sh", text, std::to_string(std::clamp(columns, 20, 100))};
+  return {"sh", "-c", read_script, "sh", chapter_as_text(lesson, std::clamp(columns, 20, 100))};
 }
 
 }  // namespace attn::learn
