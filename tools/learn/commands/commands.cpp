@@ -265,7 +265,7 @@ int open_chapter(const Course& course, const std::string& name) {
   const fs::path built = course.root / "build/site/pages" / page / "index.html";
   if (!fs::exists(built)) {
     throw std::runtime_error(
-        "The web pages are not built yet; docs/site builds them (it needs npm, and about 120 MB).\n" +
+        "The web pages are not built yet; docs/site builds them (it needs npm, and about 160 MB).\n" +
         ("In the terminal: ./learn read " + lesson.number()));
   }
   if (fs::last_write_time(built) < fs::last_write_time(lesson.chapter_file())) {
