@@ -1,7 +1,9 @@
 #include "learn/screens/programs.hpp"
 
 #include <algorithm>
+#include <regex>
 #include <sstream>
+#include <utility>
 
 #include "learn/machine/machine.hpp"
 #include "lesson/formula.hpp"
@@ -13,21 +15,34 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Shows the text of a chapter, $1, in a terminal of $2 columns, and folded answers as ordinary text. Ctrl-C is the pager's alone.
+/// Shows $1: Markdown that lowdown formats for a terminal of $2 columns, or, without $2, text. Ctrl-C is the pager's alone.
 constexpr const char* read_script = R"(
 trap : INT
 pager=${PAGER:-}
 if [ -z "$pager" ]; then pager=more; command -v less >/dev/null && pager=less; fi
 export LESS="-R ${LESS:-}"
-chapter() {
-  printf '%s' "$1" | sed -e '/^<!-- /d' -e 's|^<details><summary>\(.*\)</summary>$|**\1**|' -e '/^<\/details>$/d' -e 's|^!\[\(.*\)\](.*)$|Picture: \1|'
-}
-if [ "${TERM:-dumb}" != dumb ] && command -v lowdown >/dev/null; then
+format() {
+  if [ -z "$2" ]; then cat; return; fi
   # lowdown indents what it wraps to the width.
-  chapter "$1" | lowdown -tterm --parse-no-intraemph --term-columns="$2" --term-width=$(($2 - 4)) ${NO_COLOR:+--term-no-colour} | $pager
-else
-  chapter "$1" | $pager
-fi)";
+  lowdown -tterm --parse-no-intraemph --term-columns="$2" --term-width=$(($2 - 4)) ${NO_COLOR:+--term-no-colour}
+}
+printf '%s' "$1" | format "$@" | $pager)";
+
+/// A chapter with folded answers as ordinary text, without what only GitHub and the site show.
+std::string readable(const std::string& markdown) {
+  static const std::pair<std::regex, const char*> rules[] = {
+      {std::regex("^<details><summary>(.*)</summary>$"), "**$1**"},
+      {std::regex(R"(^!\[(.*)\]\(.*\)$)"), "Picture: $1"},
+  };
+  std::string text;
+  for (const auto& line : lines_of(with_plain_formulas(markdown))) {
+    if (begins_with(line, "<!-- ") || line == "</details>") continue;
+    std::string shown = line;
+    for (const auto& [form, words] : rules) shown = std::regex_replace(shown, form, words);
+    text += shown + "\n";
+  }
+  return text;
+}
 
 /// VS Code's own command, where this is a terminal within it.
 bool in_vs_code() { return environment("TERM_PROGRAM") == "vscode" && !find_program("code").empty(); }
@@ -109,8 +124,13 @@ std::vector<std::string> editor_command(const lesson::Lesson& lesson, const Line
 
 std::vector<std::string> reader_command(const lesson::Lesson& lesson, int columns) {
   if (in_vs_code()) return {"code", lesson.chapter_file().string()};
-  const std::string text = with_plain_formulas(lesson::read_file(lesson.chapter_file()));
-  return {"sh", "-c", read_script, "sh", text, std::to_string(std::clamp(columns, 20, 100))};
+  const std::string text = readable(lesson::read_file(lesson.chapter_file()));
+  const int width = std::clamp(columns, 20, 100);
+  const std::string terminal = environment("TERM");
+  if (!terminal.empty() && terminal != "dumb" && !find_program("lowdown").empty()) {
+    return {"sh", "-c", read_script, "sh", text, std::to_string(width)};
+  }
+  return {"sh", "-c", read_script, "sh", joined(wrapped(joined(paragraphs_of(text), "\n"), width), "\n") + "\n", ""};
 }
 
 }  // namespace attn::learn
