@@ -39,7 +39,7 @@ function look() {
     for (const svg of block.matches(".formula") ? block.querySelectorAll("svg") : []) {
       const ex = svg.viewBox.baseVal.height / 1000; // in em
       const size = svg.getBoundingClientRect().height / ex;
-      if (size < 10) cut.push(`a formula is shrunk to letters of ${size.toFixed(1)} pixels: ${block.innerText.slice(0, 40)}`);
+      if (size < 9) cut.push(`a formula is shrunk to letters of ${size.toFixed(1)} pixels: ${block.innerText.replace(/\s/g, "").slice(0, 40)}`);
     }
   }
   const loaded = performance.getEntriesByType("navigation")[0];

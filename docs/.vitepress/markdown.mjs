@@ -64,21 +64,26 @@ function stackTables(md) {
   });
 }
 
-/** A picture that stands alone is a figure: its caption is its title, or else the first words of its description. */
+/** A picture that stands alone is a figure: its caption is its title here, or else the title in the picture. */
 function captionFigures(md) {
   md.core.ruler.after("inline", "caption-figures", ({ tokens, env, Token }) => {
-    const sizes = (source) => isFile(source) && read(source).match(/viewBox="0 0 (\S+) (\S+)"/)?.slice(1); // the page does not move when it comes
+    const folder = dirname(env.relativePath === "index.md" ? "docs/home.md" : env.relativePath);
+    const svgOf = (image) => {
+      const file = normalize(join(folder, image.attrGet("src")));
+      return isFile(file) ? read(file) : "";
+    };
     for (const image of tokens.flatMap(({ children }) => children ?? []).filter(({ type }) => type === "image")) {
-      const [width, height] = sizes(normalize(join(dirname(env.relativePath === "index.md" ? "docs/home.md" : env.relativePath), image.attrGet("src")))) || [];
-      if (height) image.attrs.push(["width", width], ["height", height]);
+      const size = svgOf(image).match(/viewBox="0 0 (\S+) (\S+)"/); // the page does not move when the picture comes
+      if (size) image.attrs.push(["width", size[1]], ["height", size[2]]);
     }
     tokens.forEach(({ type, children }, i) => {
       if (type !== "inline" || children.length !== 1 || children[0].type !== "image" || tokens[i - 1].type !== "paragraph_open") return;
       tokens[i - 1].tag = tokens[i + 1].tag = "figure";
-      const text = children[0].attrGet("title") ?? children[0].content.split(/[.:;](?: |$)/)[0];
       const html = (content) => Object.assign(new Token("html_inline", "", 0), { content });
-      const words = Object.assign(new Token("text", "", 0), { content: text.replace(/([^.])$/, "$1. ") });
-      children.push(html("<figcaption>"), words);
+      const title = children[0].attrGet("title");
+      const [whole = "", first] = svgOf(children[0]).match(/<title>((.*?)(?:[.:;](?= ).*?)?)<\/title>/)?.slice(1) ?? [];
+      const caption = title ? escapeHtml(title) : whole.length <= 110 ? whole : first;
+      children.push(html(`<figcaption>${caption.replace(/([^.])$/, "$1.")} `));
       if (/^lessons\//.test(env.relativePath)) {
         const open = new Token("link_open", "a", 1);
         open.attrSet("href", "../../docs/conventions.md#colours");
@@ -213,7 +218,7 @@ function listQuestions(source) {
 export function topicPage({ title, questions }) {
   const one = (question) => `<div class="question ${classesOf(question)}">\n\n### ${question.question} {#${question.anchor}}\n
 [Lesson ${question.number}](../../lessons/${question.lesson}/README.md), ${question.asked} asked\n
-<details><summary>Answer</summary>\n\n${question.answer().replace(/\]\(\.\.\/(?=\d\d_)/g, "](../../lessons/")}\n\n</details>\n</div>\n`;
+<details><summary>Answer</summary>\n\n${question.answer().replace(/\]\(\.\.\/(?=\d\d_)/g, "](../../lessons/").replace(/\]\((?=figures\/|#)/g, `](../../lessons/${question.lesson}/`).replace(/(?<=\/)#/g, "README.md#")}\n\n</details>\n</div>\n`;
   return `# ${title}\n\nSay your answer aloud before you unfold ours. [All topics](../interview.md)\n
 <div class="filter">${choice("asked", "Asked", [["all", "all"], ...asked])}</div>\n\n${questions.map(one).join("\n")}`;
 }

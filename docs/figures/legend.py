@@ -13,7 +13,9 @@ MEANINGS = (
 
 
 def figures():
-    figure = Figure("Blue: queries and head 0. Orange: keys and head 1. Green: values. Purple: weights. Red: wrong", 182)
+    figure = Figure(
+        "Blue: queries and head 0. Orange: keys and head 1. Green: values. Purple: weights. Red: wrong", 182
+    )
     for i, (colour, letter, words) in enumerate(MEANINGS):
         y = 14 + 27 * i
         figure.box(14, y, 34, 20, letter, "strong", colour, 0.25)

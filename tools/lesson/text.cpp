@@ -208,7 +208,9 @@ std::vector<std::string> paragraphs_of(const std::string& markdown) {
       continue;
     }
     const bool blank = line.find_first_not_of(' ') == std::string::npos;
-    const bool listed = begins_with(line, "- ") || begins_with(line, "| ");
+    const auto digits = line.find_first_not_of("0123456789");
+    const bool numbered = digits != 0 && digits != std::string::npos && line.compare(digits, 2, ". ") == 0;
+    const bool listed = numbered || begins_with(line, "- ") || begins_with(line, "| ");
     if (in_prose && !blank && !listed) {
       lines.back() += " " + line.substr(line.find_first_not_of(' '));
     } else {

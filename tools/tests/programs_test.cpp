@@ -56,11 +56,11 @@ TEST(EditorArguments, AreTheFilesAloneForAnUnknownEditor) {
   EXPECT_EQ(editor_arguments("", files, in_b), files);
 }
 
-/// A lesson's chapter as a terminal of so many columns shows it.
-std::string read(const std::string& number, int columns) {
+/// A lesson's chapter as a terminal of so many columns shows it; with TERM=dumb, as where lowdown is not installed.
+std::string read(const std::string& number, int columns, const char* terminal = "xterm") {
   setenv("PAGER", "cat", 1);
   setenv("NO_COLOR", "1", 1);
-  setenv("TERM", "xterm", 1);
+  setenv("TERM", terminal, 1);
   unsetenv("TERM_PROGRAM");
   const std::string shown =
       judge::ask(reader_command(lesson::find_lesson(ATTN_ROOT, number), columns), ATTN_ROOT).output;
@@ -87,6 +87,15 @@ TEST(ReaderCommand, WrapsAlsoWhatTheBookFolds) {
     wrapped += columns_of(line) > 45;
   }
   EXPECT_GT(wrapped, 20);
+}
+
+TEST(ReaderCommand, WrapsBetweenWordsWithoutLowdown) {
+  const std::string text = read("01", 60, "dumb");
+  for (const auto& line : lines_of(text)) EXPECT_LE(columns_of(line), 60) << line;
+  EXPECT_THAT(text, HasSubstr("Who is *it*? When\neach word is looked up in a table"));
+  EXPECT_THAT(text, HasSubstr("Attention(Q, K, V) = softmax(Q Kᵀ / √D) V\n"));
+  EXPECT_THAT(text, HasSubstr("\n2. "));
+  for (const char* markup : {"<!--", "<details>", "</summary>", "![", "```"}) EXPECT_THAT(text, Not(HasSubstr(markup)));
 }
 
 TEST(ReaderCommand, ShowsFormulasAsPlainText) {
