@@ -124,20 +124,22 @@ def sides():
 
 
 def heads():
-    """As `./learn demo 10 -- "The cat saw the other cat"` makes them: a match has the score 5, all else 0."""
-    tokens = "the cat saw the other cat".split()
-    words = list(dict.fromkeys(tokens))
-    ids = np.array([words.index(token) for token in tokens])
-    same = softmax(5.0 * (ids[:, None] == ids[None, :]))
-    before = softmax(5.0 * (ids[:, None] == ids[None, :] + 1))
-    figure = Figure("Two heads made by hand: each word looks at its own copies, or at the word numbered before it", 362)
-    for top, weights, title in ((44, same, "head 0: the same word"), (214, before, "head 1: the word numbered before")):
+    """As `./learn demo 10` makes them for two sentences: a match has the score 5, all else 0."""
+    sentences = ("the cat saw the other cat", "a small dog chased another ball")
+    same, before = (np.array([sentence.split().index(word) for word in sentence.split()]) for sentence in sentences)
+    same = softmax(5.0 * (same[:, None] == same[None, :]))
+    # No word occurs twice in the second sentence, so the word numbered before is the word to the left.
+    before = softmax(5.0 * (before[:, None] == before[None, :] + 1))
+    figure = Figure("Two heads made by hand: each word looks at its own copies, or at the word before it", 362)
+    titles = ("head 0: the same word", "head 1: the word before")
+    for top, weights, title, sentence in zip((44, 214), (same, before), titles, sentences):
         figure.text(12, top - 24, title, "strong")
+        tokens = sentence.split()
         figure.matrix(56, top, weights, None, (48, 20), 1, "purple", tokens, tokens)
         for i, j in np.ndindex(weights.shape):
-            percent = f"{100 * weights[i, j]:.0f}" if weights[i, j] >= 0.005 else "<1"
-            figure.text(80 + 48 * j, top + 14 + 20 * i, percent, "small mono", "middle")
-    figure.text(12, 353, "Percent of a row. Row: who looks. Column: at whom.", "dim small")
+            if weights[i, j] >= 0.02:
+                figure.text(80 + 48 * j, top + 14 + 20 * i, f"{100 * weights[i, j]:.0f}", "small mono", "middle")
+    figure.text(12, 353, "Percent of a row; empty: below 2. Row: who looks.", "dim small")
     return figure
 
 

@@ -57,19 +57,26 @@ def maps():
 def bugs():
     found, _ = maps()
     assert np.isnan(found["13.5"]).all()
-    figure = Figure("Maps of the same input: the right weights, and what each of the six bugs makes of them", 202)
-    cell = 15
-    for place, (name, values) in enumerate(found.items()):
-        left, top = 9 + 89 * (place % 4), 28 + 96 * (place // 4)
-        middle = left + cell * KEYS / 2
-        figure.text(middle, top - 7, name, "strong", "middle")
-        if np.isnan(values).any():
-            figure.rect(left, top, cell * KEYS, cell * QUERIES, "red", 0.2, "red", 0)
-            figure.text(middle, top + cell * QUERIES / 2 + 4, "NaN", "red strong", "middle")
+    figure = Figure("Six pairs of maps of the same input: the right weights, and what each bug makes of them", 316)
+    cell = 13
+    wide, tall = cell * KEYS, cell * QUERIES
+    queries = [f"q{i}" for i in range(QUERIES)]
+    for place, name in enumerate(name for name in found if name != "right"):
+        left, top = 32 + 172 * (place % 2), 44 + 92 * (place // 2)
+        other = left + wide + 12
+        figure.text(left, top - 20, "right", "dim small")
+        figure.text(other, top - 20, name, "strong small")
+        figure.matrix(left, top, found["right"], None, (cell, cell), shade=0.7, colour="purple", rows=queries)
+        if np.isnan(found[name]).any():
+            figure.rect(other, top, wide, tall, "red", 0.2, "red", 0)
+            figure.text(other + wide / 2, top + tall / 2 + 4, "NaN", "red strong", "middle")
         else:
-            figure.matrix(left, top, values, None, (cell, cell), shade=0.7, colour="purple" if place == 0 else "red")
-    for line, words in enumerate(("a row: an", "output row,", "a column:", "a token")):
-        figure.text(276, 134 + 15 * line, words, "dim small")
+            figure.matrix(other, top, found[name], None, (cell, cell), shade=0.7, colour="red")
+        for x in (left, other):
+            for j in range(KEYS):
+                figure.text(x + (j + 0.5) * cell, top - 4, str(j), "dim small", "middle")
+    figure.text(12, 298, "Row q0 to q3: the output of a query. Column 0 to 4:", "dim small")
+    figure.text(12, 311, "how much of each token's value goes into it.", "dim small")
     return figure
 
 

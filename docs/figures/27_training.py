@@ -37,42 +37,65 @@ def adam_path(steps, rate=0.15, beta1=0.9, beta2=0.95, epsilon=1e-8):
     return path
 
 
+def loss_at(point):
+    return float(np.array([1.0, STEEP]) @ (point - LOWEST) ** 2) / 2
+
+
 def valley():
     figure = Figure(
         "Sixty steps of gradient descent and of Adam in a narrow valley: gradient descent swings from side to side and "
         "creeps along it, Adam moves as far along the valley as across it, and comes close to the lowest point",
-        250,
+        288,
     )
-    left, top, width, height = 12, 14, 336, 180
+    left, top, width, height = 12, 26, 336, 196
 
     def place(point):
-        return left + (point[0] + 1.7) / 4.1 * width, top + (1.9 - point[1]) / 2.3 * height
+        return left + (point[0] + 1.7) / 4.1 * width, top + (1.75 - point[1]) / 2.3 * height
 
-    for level in (0.5, 2.0, 6.0, 16.0, 36.0, 70.0):
+    figure.text(12, 17, "loss: the lines are where it is 4, 16, 36, 64", "dim small")
+    frame = f'x="{left}" y="{top}" width="{width}" height="{height}"'
+    figure.parts.append(f'<clipPath id="frame"><rect {frame}/></clipPath><g clip-path="url(#frame)">')
+    for level in (4.0, 16.0, 36.0, 64.0):
         a, b = sqrt(2 * level), sqrt(2 * level / STEEP)
-        turns = [2 * pi * k / 72 for k in range(73)]
-        points = [place(LOWEST + np.array([a * cos(t), b * sin(t)])) for t in turns]
-        parts = [[]]
-        for point in points:
-            if left <= point[0] <= left + width:
-                parts[-1].append(point)
-            else:
-                parts.append([])
-        for part in parts:
-            if len(part) > 1:
-                figure.line(*part, colour="faint")
-    for path, colour in ((sgd_path(60), "orange"), (adam_path(60), "blue")):
+        (x0, y0), (x1, y1) = place(LOWEST), place(LOWEST + np.array([a, b]))
+        figure.parts.append(
+            f'<ellipse cx="{x0:.1f}" cy="{y0:.1f}" rx="{x1 - x0:.1f}" ry="{y0 - y1:.1f}" fill="none" '
+            'class="faint-line" stroke-width="1.2" style="fill:none"/>'
+        )
+    figure.parts.append("</g>")
+    figure.parts.append(f'<rect {frame} class="faint-line" fill="none" stroke-width="1" style="fill:none"/>')
+    for level in (4.0, 16.0, 36.0, 64.0):
+        across = sqrt(2 * (level - 0.6**2 / 2) / STEEP)
+        x, y = place(LOWEST + np.array([0.6, -across]))
+        figure.rect(x - 9, y - 7, 18, 14, "card", 1, None, 0)
+        figure.text(x, y + 4, f"{level:.0f}", "dim small", "middle")
+    paths = (
+        (sgd_path(60), "orange", {1: (-10, 12), 2: (-4, -8), 3: (10, 14), 4: (8, -7)}),
+        (adam_path(60), "blue", {5: (12, -4), 10: (-2, 17), 20: (-2, -12), 30: (10, -2)}),
+    )
+    for path, colour, labels in paths:
         figure.line(*(place(point) for point in path), colour=colour, width=1.6)
-        for point in path[:13]:
-            x, y = place(point)
-            figure.rect(x - 1.6, y - 1.6, 3.2, 3.2, colour, 1, None, 1.6)
+        for step, point in enumerate(path):
+            if step in labels or step == 60:
+                x, y = place(point)
+                figure.rect(x - 2.4, y - 2.4, 4.8, 4.8, colour, 1, None, 2.4)
+        for step, (dx, dy) in labels.items():
+            x, y = place(path[step])
+            figure.text(x + dx, y + dy, str(step), f"{colour} small strong", "middle")
+    x, y = place(paths[0][0][0])
+    figure.rect(x - 3, y - 3, 6, 6, "ink", 1, None, 3)
+    figure.text(x + 8, y - 1, "start, loss 85", "small strong")
+    x, y = place(paths[0][0][60])
+    figure.text(x - 2, y - 9, "60", "orange small strong", "middle")
     x, y = place(LOWEST)
-    figure.line((x - 5, y), (x + 5, y), colour="ink")
-    figure.line((x, y - 5), (x, y + 5), colour="ink")
-    figure.text(x + 9, y + 16, "lowest", "dim small")
-    figure.text(12, 216, "gradient descent", "orange small")
-    figure.text(132, 216, "Adam", "blue small")
-    figure.text(12, 236, "dots: the first 12 of 60 steps", "dim small")
+    figure.line((x - 5, y), (x + 5, y), colour="ink", width=1.6)
+    figure.line((x, y - 5), (x, y + 5), colour="ink", width=1.6)
+    figure.text(x - 6, y + 24, "lowest, loss 0", "small strong", "middle")
+    figure.line((12, 240), (32, 240), colour="orange", width=2)
+    figure.text(38, 244, "gradient descent: after 60 steps the", "small")
+    figure.text(38, 258, f"loss is {loss_at(paths[0][0][60]):.1f}", "small")
+    figure.line((12, 274), (32, 274), colour="blue", width=2)
+    figure.text(38, 278, f"Adam: after 60 steps it is {loss_at(paths[1][0][60]):.2f}", "small")
     return figure
 
 
@@ -271,8 +294,8 @@ def computed_curves():
 
 
 def curves():
-    figure = Figure("The loss of a tiny model that learns to reverse five symbols, with four ways of training", 282)
-    left, right, top, bottom = 50, 346, 34, 160
+    figure = Figure("The loss of a tiny model that learns to reverse five symbols, with four ways of training", 272)
+    left, right, top, bottom = 42, 232, 30, 206
     most = 2.4
 
     def place(step, loss):
@@ -283,22 +306,23 @@ def curves():
         figure.line(place(0, loss), place(STEPS, loss), colour="faint")
         figure.text(left - 6, place(0, loss)[1] + 4, f"{loss:g}", "dim small", "end")
     guess = log(SYMBOLS + 1)
-    figure.line(place(0, guess), place(STEPS, guess), colour="dim", dashed=True)
+    figure.line(place(0, guess), place(STEPS, guess), colour="dim", dashed="1 3")
     figure.text(left - 6, place(0, guess)[1] + 4, "ln 9", "dim small", "end")
+    figure.text(right + 6, place(0, guess)[1] + 4, "a guess", "dim small")
     for step in range(0, STEPS + 1, 50):
         figure.text(place(step, 0)[0], bottom + 16, str(step), "dim small", "middle")
     figure.text((left + right) / 2, bottom + 32, "step", "small", "middle")
-    labels = (
-        ("sgd", "orange", "gradient descent, rate 0.5"),
-        ("large", "purple", "AdamW, rate 0.1 from step 0"),
-        ("small", "green", "AdamW, rate 0.0003"),
-        ("schedule", "blue", "AdamW, warm-up to 0.01, cosine to 0.001"),
+    lines = (
+        ("small", "green", "8 3 2 3", "AdamW, 0.0003", -3),
+        ("large", "purple", "2 3", "AdamW, 0.1", 4),
+        ("sgd", "orange", "8 4", "SGD, 0.5", -2),
+        ("schedule", "blue", False, "AdamW, schedule", 4),
     )
-    for number, (name, colour, label) in enumerate(labels):
-        means = enumerate(CURVES[name])
-        figure.line(*(place(EVERY * (k + 0.5), mean) for k, mean in means), colour=colour, width=1.8)
-        figure.line((12, 208 + 20 * number), (32, 208 + 20 * number), colour=colour, width=2)
-        figure.text(38, 212 + 20 * number, label, "small")
+    for name, colour, dashes, label, shift in lines:
+        points = [place(EVERY * (k + 0.5), mean) for k, mean in enumerate(CURVES[name])]
+        figure.line(*points, colour=colour, width=2, dashed=dashes)
+        figure.text(right + 6, points[-1][1] + shift, label, f"{colour} small strong")
+    figure.text(12, 258, "schedule: warm-up to 0.01, cosine to 0.001", "dim small")
     return figure
 
 

@@ -1,4 +1,4 @@
-"""Lesson 28: one block of keys while all queries pass by, what is kept for the way back, and the example's tiles."""
+"""Lesson 28: one block of keys while all queries pass by, and what is saved for the backward pass."""
 
 from svg import Figure
 
@@ -6,61 +6,73 @@ LESSON = "28_flash_backward"
 BLOCKS = 5
 
 
-def columns():
-    tile, left, top = 34, 92, 96
-    figure = Figure("One block of keys stays, and the blocks of queries pass by: causal attention in tiles", 444)
-    column = 1
-    edge, bottom = left + BLOCKS * tile, top + BLOCKS * tile
-    figure.text(left + (column + 0.5) * tile, 18, "K, V: read once", "blue small", "middle")
-    figure.box(left + column * tile - 10, 26, tile + 20, 22, "keys 1", "small", "blue")
-    figure.arrow((left + (column + 0.5) * tile, 50), (left + (column + 0.5) * tile, top - 20), colour="blue")
-    figure.text(left - 8, top - 6, "keys", "dim small", "end")
+def triangle(figure, left, top, tile, column, done, now):
+    """The tiles of causal attention; in `column`, the first `done` are added and the row `now` is being added."""
     for j in range(BLOCKS):
-        figure.text(left + (j + 0.5) * tile, top - 6, f"{j}", "dim small", "middle")
-    for j in range(BLOCKS):
-        for i in range(BLOCKS):
-            x, y = left + j * tile, top + i * tile
-            if j > i:
-                figure.line((x + 13, y + 17), (x + 21, y + 17), colour="dim", width=2)
-                continue
-            colour = "orange" if j == i else "blue"
-            figure.rect(x + 1, y + 1, tile - 2, tile - 2, colour, 0.65 if j == column else 0.18, None, 2)
+        kind = "blue strong small" if j == column else "dim small"
+        figure.text(left + (j + 0.5) * tile, top - 5, f"{j}", kind, "middle")
     for i in range(BLOCKS):
-        y = top + (i + 0.5) * tile
-        figure.text(8, y + 4, f"queries {i}", "dim small")
-        if i < column:
-            continue
-        figure.arrow((left - 20, y), (left + column * tile - 1, y), colour="ink")
-        figure.arrow((left + (column + 1) * tile + 12, y), (edge + 10, y), colour="green")
-        figure.arrow((edge - 2, y), (left + (column + 1) * tile + 2, y), colour="green")
-        figure.box(edge + 12, y - 11, 50, 22, "d_Q", "small", "green")
-        figure.text(edge + 66, y + 4, "+=", "green small mono")
-    figure.arrow(
-        (left + (column + 0.5) * tile, bottom + 2), (left + (column + 0.5) * tile, bottom + 22), colour="purple"
-    )
-    figure.box(left + column * tile - 28, bottom + 24, tile + 56, 22, "d_K, d_V", "small", "purple")
-    figure.text(left + (column + 1) * tile + 34, bottom + 39, "written once", "purple small")
-    legend = bottom + 70
-    figure.line((12, legend - 4), (24, legend - 4), colour="ink", width=2)
-    figure.text(30, legend, "read: Q, d_output, log_sum_exp, delta", "small")
-    figure.line((12, legend + 16), (24, legend + 16), colour="green", width=2)
-    figure.text(30, legend + 20, "d_Q: read, added to, written back", "small")
-    figure.rect(12, legend + 30, 12, 12, "orange", 0.5)
-    figure.text(30, legend + 40, "some queries see some keys: masked again", "dim small")
-    figure.rect(12, legend + 50, 12, 12, "blue", 0.18)
-    figure.text(30, legend + 60, "pale: the tiles of other key blocks", "dim small")
-    figure.line((14, legend + 76), (22, legend + 76), colour="dim", width=2)
-    figure.text(30, legend + 80, "no query sees a key: not computed", "dim small")
+        figure.text(left - 7, top + (i + 0.5) * tile + 4, f"{i}", "ink strong small" if i == now else "dim small", "end")
+        for j in range(i + 1):
+            x, y = left + j * tile, top + i * tile
+            opacity = 0.1
+            if j == column:
+                opacity = 0.85 if i == now else 0.5 if i < column + done else 0.1
+            figure.rect(x + 1, y + 1, tile - 2, tile - 2, "orange" if i == j else "blue", opacity, None, 2)
+    x = left + column * tile
+    outline = [(x, top), (x + tile, top), (x + tile, top + BLOCKS * tile), (x, top + BLOCKS * tile), (x, top)]
+    figure.line(*outline, colour="blue", width=1.6)
+
+
+def columns():
+    tile, left, column = 20, 36, 1
+    figure = Figure("One block of keys in three steps, in causal attention with five blocks of queries and keys", 496)
+    size = BLOCKS * tile
+    tops = (50, 196, 342)
+    words = left + size + 22
+
+    top = tops[0]
+    figure.text(12, top - 26, "1  Hold a block of keys", "strong")
+    triangle(figure, left, top, tile, column, 0, None)
+    figure.box(words, top + 4, 92, 22, "K, V: read", "small", "blue")
+    figure.box(words, top + 34, 148, 22, "d_K, d_V: as so far", "small", "purple")
+    figure.text(words, top + 76, "All four stay in the fast", "dim small")
+    figure.text(words, top + 91, "memory until step 3.", "dim small")
+
+    top = tops[1]
+    figure.text(12, top - 26, "2  Let the blocks of queries pass by", "strong")
+    triangle(figure, left, top, tile, column, 2, 3)
+    y = top + 3.5 * tile
+    figure.arrow((words - 4, y), (left + (column + 1) * tile + 2, y), colour="ink")
+    figure.text(words, top + 10, "done: 1 and 2; now: 3", "dim small")
+    figure.text(words, top + 34, "read Q, d_output,", "small")
+    figure.text(words, top + 49, "log_sum_exp, delta", "small")
+    figure.box(words, y - 10, 148, 20, "add the tile", "small strong", "blue")
+    figure.text(words, y + 26, "d_Q: read, add, write", "green small strong")
+
+    top = tops[2]
+    figure.text(12, top - 26, "3  Write d_K and d_V, once", "strong")
+    triangle(figure, left, top, tile, column, BLOCKS, None)
+    x = left + (column + 0.5) * tile
+    figure.arrow((x, top + size + 2), (x, top + size + 20), colour="purple")
+    figure.text(x + 10, top + size + 17, "d_K, d_V", "purple small strong")
+    figure.text(words, top + 20, "Then block 2 is held, and", "dim small")
+    figure.text(words, top + 35, "queries 2 to 4 pass by.", "dim small")
+    figure.text(words, top + 59, "Rows: blocks of queries;", "dim small")
+    figure.text(words, top + 74, "columns: blocks of keys.", "dim small")
+    figure.text(words, top + 89, "White: not computed.", "dim small")
+    figure.rect(12, top + size + 36, 12, 12, "orange", 0.5)
+    figure.text(30, top + size + 46, "on the diagonal: masked again, before exp", "dim small")
     return figure
 
 
 def kept():
     figure = Figure(
-        "What is kept from the forward pass to the backward pass, to scale for L = S = 64 D, but for the log-sum-exp, which would be 64 times as thin as the output",
+        "What the forward pass saves for the backward pass, to scale for L = S = 64 D; only the log-sum-exp is drawn too thick",
         404,
     )
     tall, thin = 128, 2
-    figure.text(12, 20, "Lesson 24 keeps", "strong")
+    figure.text(12, 20, "Lesson 24 saves", "strong")
     top = 48
     x = 30
     for name in ("Q", "K", "V"):
@@ -77,7 +89,7 @@ def kept():
     figure.text(x + tall + 12, top + 110, "Q, K, V:", "dim small")
     figure.text(x + tall + 12, top + 125, "8 MiB each", "blue small")
     top = 248
-    figure.text(12, top - 28, "This lesson keeps", "strong")
+    figure.text(12, top - 28, "This lesson saves", "strong")
     x = 30
     for name in ("Q", "K", "V"):
         figure.rect(x, top, thin, tall, "blue", 0.5, "blue", 0)

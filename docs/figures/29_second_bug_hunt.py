@@ -112,26 +112,54 @@ STRIPS = [
 
 
 def strips():
-    figure = Figure("Where each of the six bugs shows: the error of its result, from case to case", 282)
+    figure = Figure("Where each of the six bugs shows: the error of its result, from case to case", 362)
     draw = np.random.default_rng(29)
     cell, left = 24, 158
     for row, (name, words, cases, errors) in enumerate(STRIPS):
-        top, found = 14 + 40 * row, errors(draw)
-        figure.text(10, top + 17, name, "strong")
+        top, found = 18 + 50 * row, errors(draw)
+        figure.text(10, top + 24, name, "strong")
         for line, text in enumerate(words):
-            figure.text(46, top + 10 + 14 * line, text, "dim small")
+            figure.text(46, top + 17 + 14 * line, text, "dim small")
         for place, (case, error) in enumerate(zip(cases, found)):
-            wrong = error > 1e-9
-            opacity = 0.25 + 0.55 * error / max(found) if wrong else 0.2
-            colour = "red" if wrong else "green"
-            figure.rect(left + cell * place, top, cell, 26, colour, opacity, "faint", 0)
-            figure.text(left + cell * (place + 0.5), top + 17, str(case), "small mono", "middle")
-    figure.rect(left, 256, 14, 14, "green", 0.2, "faint", 0)
-    figure.text(left + 20, 267, "right", "dim small")
-    figure.rect(left + 70, 256, 14, 14, "red", 0.6, "faint", 0)
-    figure.text(left + 90, 267, "wrong", "dim small")
+            x, wrong = left + cell * place, error > 1e-9
+            figure.text(x + cell / 2, top, str(case), "dim small", "middle")
+            opacity = 0.15 + 0.65 * error / max(found) if wrong else 0.2
+            figure.rect(x, top + 6, cell, 26, "red" if wrong else "green", opacity, "faint", 0)
+            label = (f"{error:.1f}" if error >= 0.95 else f"{error:.2f}"[1:]) if wrong else "✓"
+            figure.text(x + cell / 2, top + 23, label, "small mono", "middle")
+    figure.text(10, 326, "✓ right. A number: the largest error of the output,", "dim small")
+    figure.text(10, 341, "of values drawn with standard deviation 1. The darker", "dim small")
+    figure.text(10, 356, "the cell, the larger the error within its row.", "dim small")
+    return figure
+
+
+def diagonal():
+    """29.6: which tiles the diagonal crosses, with 0 and with 2 tokens in the cache."""
+    figure = Figure("Task 29.6: after two cached tokens the diagonal of a query block crosses two tiles of keys", 224)
+    tile, cell, L = 4, 15, 8
+    for left, prefix in ((14, 0), (196, 2)):
+        top, S = 52, prefix + L
+        figure.text(left, 18, f"{prefix} tokens in the cache", "strong small")
+        figure.text(left, top - 8, "keys", "dim small")
+        for i in range(L):
+            end = prefix + (i // tile + 1) * tile
+            for j in range(S):
+                x, y = left + j * cell, top + i * cell
+                seen = j <= i + prefix
+                leaks = not seen and j < (end - 1) // tile * tile
+                fill, opacity = ("blue", 0.45) if seen else ("red", 0.8) if leaks else ("faint", 0.15)
+                figure.rect(x, y, cell, cell, fill, opacity, "faint", 0)
+        for k in range(0, L + 1, tile):
+            figure.line((left, top + k * cell), (left + S * cell, top + k * cell), colour="ink")
+        for k in (*range(0, S, tile), S):
+            figure.line((left + k * cell, top), (left + k * cell, top + L * cell), colour="ink")
+    for k, (fill, opacity, words) in enumerate(
+        (("blue", 0.45, "seen, rightly"), ("red", 0.8, "seen, but in the future: its tile is not masked"))
+    ):
+        figure.rect(14, 184 + 18 * k, 12, 12, fill, opacity, "faint", 0)
+        figure.text(32, 194 + 18 * k, words, "dim small")
     return figure
 
 
 def figures():
-    return {"strips": strips()}
+    return {"strips": strips(), "diagonal": diagonal()}

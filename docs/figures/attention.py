@@ -31,34 +31,33 @@ def tables():
 def figures():
     surroundings, cells = tables()
     figure = Figure(
-        "A layer of attention takes PyTorch and ONNX Runtime longer than this course's kernels, and more memory", 322
+        "A layer of attention takes PyTorch and ONNX Runtime longer than this course's kernels, and more memory", 402
     )
     figure.text(12, 22, "One layer takes others longer", "strong")
-    figure.text(12, 38, "times as long as this course's kernels, for L tokens", "dim small")
-    base, height = 168, 36
+    figure.text(12, 38, "times as long as this course's kernels (1)", "dim small")
+    left, unit = 106, 190 / max(cells[f"1 x {n}", f"{peer} / ours"] for n in LENGTHS for peer in PEERS)
     for i, length in enumerate(LENGTHS):
-        left = 24 + 84 * i
-        for j, (peer, (_, colour)) in enumerate(PEERS.items()):
-            ratio = cells[f"1 x {length}", f"{peer} / ours"]
-            figure.rect(left + 23 * j, base - height * ratio, 20, height * ratio, colour, 0.75, None, 2)
-            figure.text(left + 23 * j + 10, base - height * ratio - 4, f"{ratio:.1f}", "small mono", "middle")
-        figure.text(left + 33, base + 15, f"L = {length}", "dim small", "middle")
-    figure.line((12, base), (352, base), colour="faint")
-    figure.line((12, base - height), (352, base - height), colour="blue", dashed=True)
-    figure.text(12, base - height - 4, "1", "blue small")
+        top = 46 + 60 * i
+        figure.text(12, top + 10, f"{length} tokens", "small strong")
+        for j, (peer, (name, colour)) in enumerate(PEERS.items()):
+            y, ratio = top + 14 + 14 * j, cells[f"1 x {length}", f"{peer} / ours"]
+            figure.text(left - 6, y + 10, name, f"{colour} small", "end")
+            figure.rect(left, y + 1, unit * ratio, 11, colour, 0.75, None, 2)
+            figure.text(left + unit * ratio + 6, y + 10, f"{ratio:.1f}", "small mono")
+    figure.line((left + unit, 46), (left + unit, 286), colour="blue", dashed=True)
 
-    figure.text(12, 210, "… and needs more memory", "strong")
-    figure.text(348, 210, "MiB at L = 16384", "dim small", "end")
+    figure.text(12, 310, "… and needs more memory", "strong")
+    figure.text(348, 310, "MiB, 16384 tokens", "dim small", "end")
     rows = [("ours", "this course", "blue"), *((peer, *kind) for peer, kind in PEERS.items())]
     most = max(cells["1 x 16384", f"memory, {peer}, MiB"] for peer, _, _ in rows)
     for i, (peer, name, colour) in enumerate(rows):
-        top, mebibytes = 220 + 17 * i, cells["1 x 16384", f"memory, {peer}, MiB"]
+        top, mebibytes = 314 + 14 * i, cells["1 x 16384", f"memory, {peer}, MiB"]
         figure.text(100, top + 11, name, f"{colour} small", "end")
-        width = max(190 * mebibytes / most, 1.5)
+        width = max(180 * mebibytes / most, 1.5)
         figure.rect(106, top + 2, width, 11, colour, 0.75, None, 2)
         figure.text(112 + width, top + 11, f"{mebibytes:.0f}", "small mono")
     versions = re.findall(r"(PyTorch SDPA|ONNX Runtime): (\d+(?:\.\d+)+)", surroundings)
     versions = ", ".join(f"{name.replace(' SDPA', '')} {version}" for name, version in versions)
-    figure.text(12, 304, f"{versions}; two cores", "dim small")
-    figure.text(12, 317, f"float32, two threads, {SYSTEM}", "dim small")
+    figure.text(12, 381, f"{versions}; two cores", "dim small")
+    figure.text(12, 394, f"float32, two threads, {SYSTEM}", "dim small")
     return {"attention": figure}

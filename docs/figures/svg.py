@@ -83,9 +83,9 @@ class Figure:
         self.text(x + width / 2, y + height / 2 + 4, label, kind, "middle")
 
     def line(self, *points, colour="dim", width=1.2, dashed=False):
-        """Through the points (x, y)."""
+        """Through the points (x, y). dashed: True, or a pattern of SVG, such as "8 3"."""
         path = " ".join(f"{number(x)},{number(y)}" for x, y in points)
-        dashes = ' stroke-dasharray="4 3"' if dashed else ""
+        dashes = f' stroke-dasharray="{"4 3" if dashed is True else dashed}"' if dashed else ""
         self.parts.append(
             f'<polyline points="{path}" class="{colour}-line" fill="none" stroke-width="{number(width)}"{dashes}/>'
         )

@@ -8,7 +8,7 @@ from svg import Figure
 
 PAGE = pathlib.Path(__file__).resolve().parents[1] / "measurements.md"
 SYSTEMS = ("Debian GNU/Linux 13", "Debian GNU/Linux 12")  # the first that was measured
-LEFT, RIGHT = 56, 340
+LEFT, RIGHT = 50, 264
 
 
 def measured():
@@ -40,8 +40,9 @@ def panel(figure, top, height, title, lengths, ours, theirs):
         figure.line(*points, colour=colour, width=2)
         for place in points:
             figure.rect(place[0] - 2.5, place[1] - 2.5, 5, 5, colour)
-        above = -10 if name == "PyTorch" else 18
-        figure.text(points[1][0], points[1][1] + above, name, f"{colour} small", "middle")
+        shift = -3 if name == "PyTorch" else 9
+        figure.text(RIGHT + 8, points[-1][1] + shift, name, f"{colour} small strong")
+    figure.text((LEFT + RIGHT) / 2, top + height + 30, "tokens per sequence", "small", "middle")
 
 
 def figures():
@@ -49,10 +50,10 @@ def figures():
     if found is None:
         return {}
     system, version, columns = found
-    figure = Figure("Time and memory of a step of training against the length, beside PyTorch", 372)
+    figure = Figure("Time and memory of a step of training against the length, beside PyTorch", 400)
     panel(figure, 36, 110, "A step, ms", columns["L"], columns["ours, ms"], columns["PyTorch, ms"])
     memory = columns["memory, ours, MiB"], columns["memory, PyTorch, MiB"]
-    panel(figure, 206, 110, "Memory, MiB", columns["L"], *memory)
-    figure.text(12, 350, "B = 2, E = 128, 4 heads, 4 layers; two threads", "dim small")
-    figure.text(12, 365, f"PyTorch {version}, fastest BLAS, {system}", "dim small")
+    panel(figure, 222, 110, "Memory, MiB", columns["L"], *memory)
+    figure.text(12, 380, "B = 2, E = 128, 4 heads, 4 layers; two threads", "dim small")
+    figure.text(12, 395, f"PyTorch {version}, fastest BLAS, {system}", "dim small")
     return {"training": figure}
