@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -15,7 +16,8 @@ namespace attn {
 inline CLI::Validator is_count() {
   const auto wrong = [](const std::string& text) {
     std::uint64_t value = 0;
-    const bool right = text.find('-') == std::string::npos && CLI::detail::lexical_cast(text, value);
+    errno = 0;  // CLI11 takes 2^64 and above for 2^64 - 1
+    const bool right = text.find('-') == std::string::npos && CLI::detail::lexical_cast(text, value) && errno != ERANGE;
     return right ? "" : "it is " + text + ", expected an integer of at least 0, and below 2^64";
   };
   return CLI::Validator(wrong, "");

@@ -94,10 +94,11 @@ int run(const TrainOptions& options, bool task_was_given) {
   const Break broken = break_named(*options.broken, ATTN_ROOT);
   const Recipe recipe = recipe_of(broken, options, task_was_given);
   const TextStyle style = TextStyle::of_output();
-  introduce(broken, recipe, style);
   const Names names = names_of(broken);
+  // Before anything is drawn here: the code with the mistakes reads once which one it makes, and a child would inherit that.
   const auto process = broken.is_mine() ? std::make_unique<TrainingProcess>(recipe, std::string(ATTN_TRAIN_MINE))
                                         : std::make_unique<TrainingProcess>(recipe, broken.wrong, broken.id);
+  introduce(broken, recipe, style);
   catch_interrupts();
   Progress progress(style, recipe.steps, 2 * length * batch_size);
   const TrainingReport right = train_variant(recipe, broken.right, [&](const std::vector<double>& losses) {

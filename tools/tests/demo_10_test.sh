@@ -28,6 +28,8 @@ expect 0 "the=1 cat=2 saw=3" "喜=" -- "$demo" --left
 expect 0 -- cmp "$scratch/right" "$scratch/left"
 expect 0 "(seed 7)" "8 wide, 4 heads" -- "$demo" "it is" --seed 7 --dim 8 --heads 4
 expect 2 "--seed: it is -1, expected an integer of at least 0" -- "$demo" "it is" --seed -1
+expect 2 "--seed: it is 18446744073709551616, expected an integer" -- "$demo" "it is" --seed 18446744073709551616
+expect 0 "(seed 18446744073709551615)" -- "$demo" "it is" --seed 18446744073709551615
 expect 2 "--picture-of" "!00000000" -- "$demo" "it is" --picture-of -1
 
 # weights made by hand: a word attends to itself and its equals, or to the word numbered before it

@@ -19,13 +19,15 @@ expect 2 "exists already" "!For example" -- "$train" --break row-sum --steps 6 -
 holds "the picture is XML" python3 -c 'import sys, xml.etree.ElementTree as tree; tree.parse(sys.argv[1])' "$picture"
 expect 0 "the step goes up the gradient" "!What to look for" "write ten digits backwards" \
   -- "$train" --break 27.ascent --steps 2 --task reverse
+loss() { sed -n "s/^$1.*: *loss \([0-9.]*\) on held-out sequences.*/\1/p" "$output"; }
+expect 0 "(lesson 27)" -- "$train" --break 27.not_reversed --task reverse --steps 20
+holds "a mistake in the examples is made" [ "$(loss right)" != "$(loss with)" ]
 expect 0 "o right" -- env LC_ALL=C "$train" --break scale --steps 2
 holds "with LC_ALL=C all is ASCII" bash -c "! LC_ALL=C grep -q '[^ -~]' '$output'"
 
 # the mistake shows, before either has learned everything: without the mask the loss is too good, and it writes worse
 expect 0 "the model reads the token that it has to predict" -- "$train" --break mask --task sort --steps 60
 written() { sed -n "s/^$1.* writes \([0-9]*\)\.[0-9]* % right/\1/p" "$output"; }
-loss() { sed -n "s/^$1.*: *loss \([0-9.]*\) on held-out sequences.*/\1/p" "$output"; }
 holds "right code learns to sort" [ "$(written right)" -ge 75 ]
 holds "without the mask it writes worse" [ "$(written with)" -le $(($(written right) - 10)) ]
 holds "and the loss is lower" awk "BEGIN { exit !($(loss with) < 0.7 * $(loss right)) }"

@@ -36,6 +36,99 @@ constexpr arma::uword none = ignored_target;
 
 std::vector<arma::uword> column(const arma::umat& x, arma::uword b) { return {x.begin_col(b), x.end_col(b)}; }
 
+// ------------------------------------------------------------------------------------------------- mistakes that are made
+// First: what has run in this process without a mistake makes none in a process that it starts.
+
+/// What a process reports of its first steps.
+std::vector<double> first_losses(const Break& broken, Variant variant, const std::string& mistake) {
+  constexpr std::size_t count = 4;
+  TrainingProcess training(recipe_of(broken, {}, false), variant, mistake);
+  training.wait([&] { return training.report().losses.size() < count; });
+  std::vector<double> losses = training.report().losses;
+  EXPECT_GE(losses.size(), count) << broken.name;
+  losses.resize(count);
+  return losses;
+}
+
+TEST(Trainings, EachMistakeIsMade) {
+  const std::vector<double> right = first_losses(breaks().front(), Variant::right, "");
+  EXPECT_THAT(right, Each(Gt(0)));
+  EXPECT_EQ(first_losses(breaks().front(), Variant::right, ""), right);
+  std::map<std::tuple<std::string, arma::uword, Variant>, std::vector<double>> of_right_code;  // many share it
+  for (const Break& broken : breaks()) {
+    std::vector<double>& expected = of_right_code[{broken.task, broken.heads, broken.right}];
+    if (expected.empty()) expected = first_losses(broken, broken.right, "");
+    EXPECT_NE(first_losses(broken, broken.wrong, broken.id), expected) << broken.name;
+  }
+}
+
+/// Whether a mistake changes what is drawn: it makes a step, and its losses are not those of right code but for rounding.
+bool shows(const Recipe& recipe, const std::string& mistake, std::size_t steps) {
+  const auto first = [&](const std::string& id) {
+    TrainingProcess training(recipe, Variant::right, id);
+    training.wait([&] { return training.report().losses.size() < steps; });
+    return training.report().losses;
+  };
+  static std::map<std::size_t, std::vector<double>> of_right_code;  // of so many steps, each with its recipe
+  std::vector<double>& right = of_right_code[steps];
+  if (right.empty()) right = first("");
+  const std::vector<double> losses = first(mistake);
+  if (losses.empty()) return false;
+  if (losses.size() < steps) return true;
+  const auto is_same = [](double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); };
+  return !std::equal(losses.begin(), losses.begin() + steps, right.begin(), is_same);
+}
+
+TEST(Trainings, ThoseThatShowNothingAreListed) {
+  Recipe small = recipe_of(breaks().front(), {}, false);
+  small.width = 4;  // most show in it, and it takes little time
+  small.heads = small.kv_heads = 2;
+  TrainOptions options;
+  options.task = "reverse";  // its warm-up is short: in the last third of these steps schedules differ
+  options.steps = 30;
+  const Recipe whole = recipe_of(breaks().front(), options, true);
+  constexpr std::size_t every = 8;  // a sample: all take 40 s
+  for (const std::string number : {"24", "25", "26", "27"}) {
+    const lesson::Lesson lesson = lesson::find_lesson(ATTN_ROOT, number);
+    const std::vector<lesson::Mistake> mistakes = lesson.mistakes();
+    for (std::size_t i = 0; i < mistakes.size(); i += every) {
+      if (mistakes[i].file == "fused_qkv_backward.cpp") continue;  // not in this model
+      const bool listed = lesson.break_name(mistakes[i]).empty();
+      const bool seen = shows(small, mistakes[i].id, 4) || (!listed && shows(whole, mistakes[i].id, 30));
+      EXPECT_EQ(seen, !listed) << number << "." << mistakes[i].id << ": see programs/train_break/no_effect.txt";
+    }
+  }
+}
+
+TEST(Trainings, TheListOfThoseThatShowNothingNamesMistakes) {
+  const std::filesystem::path file = std::filesystem::path(ATTN_ROOT) / "programs/train_break/no_effect.txt";
+  for (const std::string& name : lines_of(lesson::read_file(file)))
+    EXPECT_NO_THROW(break_named(name, ATTN_ROOT)) << name;
+}
+
+TEST(Trainings, AreStoppedWhenTheyMakeNoStep) {
+  const Scratch folder(std::filesystem::temp_directory_path());
+  const std::filesystem::path endless = folder.path() / "endless";
+  put(endless, "#!/bin/sh\nprintf 12345678 >&\"${4#--losses=}\"\nwhile :; do sleep 0.01; done\n");
+  std::filesystem::permissions(endless, std::filesystem::perms::owner_all);
+  TrainingProcess training(recipe_of(breaks().front(), {}, false), endless.string());
+  training.wait([] { return true; }, std::chrono::seconds(1));
+  EXPECT_EQ(training.report().losses.size(), 1U);
+  EXPECT_EQ(training.failure(), "was stopped: its next step took more than 1 s: a loop that never ends?");
+}
+
+TEST(Trainings, HaveAnOutcomeAtTheirEnd) {
+  TrainOptions options;
+  options.steps = 2;
+  TrainingProcess training(recipe_of(breaks().front(), options, false), Variant::right, "");
+  training.wait([] { return true; });
+  const TrainingReport report = training.report();
+  EXPECT_EQ(report.losses.size(), 2U);
+  ASSERT_TRUE(report.outcome);
+  EXPECT_GT(report.outcome->held_out_loss, 0);
+  EXPECT_GT(report.outcome->accuracy, 0);
+}
+
 // ------------------------------------------------------------------------------------------------- tasks
 
 /// Sequence, separator, answer: what the answer is, from the sequence that was drawn.
@@ -310,96 +403,6 @@ TEST(Breaks, WhatIsNotThereIsRefused) {
       EXPECT_THAT(error.what(), HasSubstr("--break is " + name + ",")) << name;
     }
   }
-}
-
-/// What a process reports of its first steps.
-std::vector<double> first_losses(const Break& broken, Variant variant, const std::string& mistake) {
-  constexpr std::size_t count = 4;
-  TrainingProcess training(recipe_of(broken, {}, false), variant, mistake);
-  training.wait([&] { return training.report().losses.size() < count; });
-  std::vector<double> losses = training.report().losses;
-  EXPECT_GE(losses.size(), count) << broken.name;
-  losses.resize(count);
-  return losses;
-}
-
-TEST(Trainings, EachMistakeIsMade) {
-  const std::vector<double> right = first_losses(breaks().front(), Variant::right, "");
-  EXPECT_THAT(right, Each(Gt(0)));
-  EXPECT_EQ(first_losses(breaks().front(), Variant::right, ""), right);
-  std::map<std::tuple<std::string, arma::uword, Variant>, std::vector<double>> of_right_code;  // many share it
-  for (const Break& broken : breaks()) {
-    std::vector<double>& expected = of_right_code[{broken.task, broken.heads, broken.right}];
-    if (expected.empty()) expected = first_losses(broken, broken.right, "");
-    EXPECT_NE(first_losses(broken, broken.wrong, broken.id), expected) << broken.name;
-  }
-}
-
-/// Whether a mistake changes what is drawn: it makes a step, and its losses are not those of right code but for rounding.
-bool shows(const Recipe& recipe, const std::string& mistake, std::size_t steps) {
-  const auto first = [&](const std::string& id) {
-    TrainingProcess training(recipe, Variant::right, id);
-    training.wait([&] { return training.report().losses.size() < steps; });
-    return training.report().losses;
-  };
-  static std::map<std::size_t, std::vector<double>> of_right_code;  // of so many steps, each with its recipe
-  std::vector<double>& right = of_right_code[steps];
-  if (right.empty()) right = first("");
-  const std::vector<double> losses = first(mistake);
-  if (losses.empty()) return false;
-  if (losses.size() < steps) return true;
-  const auto is_same = [](double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); };
-  return !std::equal(losses.begin(), losses.begin() + steps, right.begin(), is_same);
-}
-
-TEST(Trainings, ThoseThatShowNothingAreListed) {
-  Recipe small = recipe_of(breaks().front(), {}, false);
-  small.width = 4;  // most show in it, and it takes little time
-  small.heads = small.kv_heads = 2;
-  TrainOptions options;
-  options.task = "reverse";  // its warm-up is short: in the last third of these steps schedules differ
-  options.steps = 30;
-  const Recipe whole = recipe_of(breaks().front(), options, true);
-  constexpr std::size_t every = 8;  // a sample: all take 40 s
-  for (const std::string number : {"24", "25", "26", "27"}) {
-    const lesson::Lesson lesson = lesson::find_lesson(ATTN_ROOT, number);
-    const std::vector<lesson::Mistake> mistakes = lesson.mistakes();
-    for (std::size_t i = 0; i < mistakes.size(); i += every) {
-      if (mistakes[i].file == "fused_qkv_backward.cpp") continue;  // not in this model
-      const bool listed = lesson.break_name(mistakes[i]).empty();
-      const bool seen = shows(small, mistakes[i].id, 4) || (!listed && shows(whole, mistakes[i].id, 30));
-      EXPECT_EQ(seen, !listed) << number << "." << mistakes[i].id << ": see programs/train_break/no_effect.txt";
-    }
-  }
-}
-
-TEST(Trainings, TheListOfThoseThatShowNothingNamesMistakes) {
-  const std::filesystem::path file = std::filesystem::path(ATTN_ROOT) / "programs/train_break/no_effect.txt";
-  for (const std::string& name : lines_of(lesson::read_file(file)))
-    EXPECT_NO_THROW(break_named(name, ATTN_ROOT)) << name;
-}
-
-TEST(Trainings, AreStoppedWhenTheyMakeNoStep) {
-  const Scratch folder(std::filesystem::temp_directory_path());
-  const std::filesystem::path endless = folder.path() / "endless";
-  put(endless, "#!/bin/sh\nprintf 12345678 >&\"${4#--losses=}\"\nwhile :; do sleep 0.01; done\n");
-  std::filesystem::permissions(endless, std::filesystem::perms::owner_all);
-  TrainingProcess training(recipe_of(breaks().front(), {}, false), endless.string());
-  training.wait([] { return true; }, std::chrono::seconds(1));
-  EXPECT_EQ(training.report().losses.size(), 1U);
-  EXPECT_EQ(training.failure(), "was stopped: its next step took more than 1 s: a loop that never ends?");
-}
-
-TEST(Trainings, HaveAnOutcomeAtTheirEnd) {
-  TrainOptions options;
-  options.steps = 2;
-  TrainingProcess training(recipe_of(breaks().front(), options, false), Variant::right, "");
-  training.wait([] { return true; });
-  const TrainingReport report = training.report();
-  EXPECT_EQ(report.losses.size(), 2U);
-  ASSERT_TRUE(report.outcome);
-  EXPECT_GT(report.outcome->held_out_loss, 0);
-  EXPECT_GT(report.outcome->accuracy, 0);
 }
 
 // ------------------------------------------------------------------------------------------------- the command line

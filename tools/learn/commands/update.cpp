@@ -162,12 +162,12 @@ int update(const Course& course) {
   if (const std::string what = unfinished(course.root); !what.empty()) {
     return could_not(what + " is not finished: git status says how to end it");
   }
-  if (const std::string folder = linked_folder(course.root); !folder.empty()) {
-    return could_not(folder + " is a symbolic link, which git would replace: move the folder itself to its place");
-  }
   const int fetched = judge::run({"git", "fetch"}, course.root);  // what takes long, or fails, while all is as it was
   if (fetched == 127) return could_not("it is not installed");
   if (fetched != 0) return could_not("its reason is above");
+  if (const std::string folder = linked_folder(course.root); !folder.empty()) {
+    return could_not(folder + " is a symbolic link, which git would replace: move the folder itself to its place");
+  }
 
   const auto answers = written_answers(course);
   std::vector<std::string> files;
