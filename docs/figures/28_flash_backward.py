@@ -60,7 +60,7 @@ def columns():
     figure.text(words, top + 35, "queries 2 to 4 pass by.", "dim small")
     figure.text(words, top + 59, "Rows: blocks of queries;", "dim small")
     figure.text(words, top + 74, "columns: blocks of keys.", "dim small")
-    figure.text(words, top + 89, "White: not computed.", "dim small")
+    figure.text(words, top + 89, "Empty: not computed.", "dim small")
     figure.rect(12, top + size + 36, 12, 12, "orange", 0.5)
     figure.text(30, top + size + 46, "on the diagonal: masked again, before exp", "dim small")
     return figure

@@ -128,8 +128,8 @@ def strips():
             label = (f"{error:.1f}" if error >= 0.95 else f"{error:.2f}"[1:]) if wrong else "✓"
             figure.text(x + cell / 2, top + 23, label, "small mono", "middle")
     figure.text(10, 326, "✓ right. A number: the largest error of the output,", "dim small")
-    figure.text(10, 341, "of values drawn with standard deviation 1. The darker", "dim small")
-    figure.text(10, 356, "the cell, the larger the error within its row.", "dim small")
+    figure.text(10, 341, "of values with standard deviation 1. The stronger", "dim small")
+    figure.text(10, 356, "the colour, the larger the error within its row.", "dim small")
     return figure
 
 
