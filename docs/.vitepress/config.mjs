@@ -1,6 +1,6 @@
 // The book as a web site: docs/site builds it from the Markdown of the repository, of which nothing is copied.
 import { join } from "node:path";
-import { lessons, repository, root, titleOf } from "./course.mjs";
+import { base, lessons, repository, root, titleOf } from "./course.mjs";
 import { plugins } from "./markdown.mjs";
 
 const entry = (page) => ({ text: titleOf(page), link: "/" + page.replace(/README\.md$/, "").replace(/\.md$/, "") });
@@ -13,7 +13,7 @@ export default {
   head: [
     ["link", { rel: "icon", href: "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><text y='26' font-size='28'>√</text></svg>" }],
   ],
-  base: process.env.SITE_BASE ?? "/",
+  base,
   srcDir: "..",
   outDir: "../build/site/pages",
   cacheDir: "../build/site/cache",

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 export const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 export const read = (page) => readFileSync(join(root, page), "utf8");
 export const titleOf = (page) => read(page).match(/^# (.*)$/m)[1];
+export const base = process.env.SITE_BASE ?? "/"; // where the site is on its host
 export const slugOf = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
 export const hours = (minutes) => `${(minutes / 60).toFixed(1).replace(/\.0$/, "")} hours`;
 

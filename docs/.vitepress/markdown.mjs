@@ -1,7 +1,7 @@
 // What the site makes of the repository's Markdown, beyond what VitePress does: plugins of markdown-it.
 import { createRequire } from "node:module";
 import { dirname, join, normalize } from "node:path";
-import { declared, groups, hours, isFile, lessons, linkTo, read, repository, root, terms, topics } from "./course.mjs";
+import { base, declared, groups, hours, isFile, lessons, linkTo, read, repository, root, terms, topics } from "./course.mjs";
 
 const require = createRequire(join(root, "build/site/package.json"));
 const escapeHtml = (text) => text.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
@@ -196,7 +196,7 @@ function factsOf({ number, write, minutes, asked, after }) {
 
 const card = ({ title, text, lessons, minutes }) =>
   `<li><strong>${title}</strong> <span>${lessons.length === 1 ? "1 lesson" : `${lessons.length} lessons`}, ${hours(minutes)}</span>
-<p>${escapeHtml(text)}</p><p>${lessons.map(({ name, number, title }) => `<a href="/lessons/${name}/" title="${escapeHtml(title)}">${number}</a>`).join(" ")}</p></li>`;
+<p>${escapeHtml(text)}</p><p>${lessons.map(({ name, number, title }) => `<a href="${base}lessons/${name}/" title="${escapeHtml(title)}">${number}</a>`).join(" ")}</p></li>`;
 
 const choice = (name, label, options) => `<fieldset><legend>${label}</legend>${options
   .map(([value, text], i) => `<label><input type="radio" name="${name}" value="${value}"${i === 0 ? " checked" : ""}> ${text}</label>`).join(" ")}</fieldset>`;
@@ -208,8 +208,8 @@ const classesOf = ({ asked, minutes = 90 }) => `${asked} ${[15, 30, 60].filter((
 function listQuestions(source) {
   const [before, rest] = source.split("<!-- gate: questions begin -->");
   if (rest === undefined) throw new Error("docs/interview.md has no part that ./learn verify --write writes");
-  const list = topics.map(({ title, slug, questions }) => `## ${title}\n\n<p><a href="/docs/interview/${slug}">Answers</a></p>\n<ul class="questions">\n${questions
-    .map((one) => `<li class="${classesOf(one)}"><a href="/docs/interview/${slug}#${one.anchor}">${escapeHtml(one.question)}</a></li>`).join("\n")}\n</ul>\n`);
+  const list = topics.map(({ title, slug, questions }) => `## ${title}\n\n<p><a href="${base}docs/interview/${slug}.html">Answers</a></p>\n<ul class="questions">\n${questions
+    .map((one) => `<li class="${classesOf(one)}"><a href="${base}docs/interview/${slug}.html#${one.anchor}">${escapeHtml(one.question)}</a></li>`).join("\n")}\n</ul>\n`);
   return `${before}\n## By minutes\n\nAn answer takes two to three minutes. Questions asked often come first; among them, one of each topic before a second of any.\n
 <div class="filter">${choice("asked", "Asked", [...asked, ["all", "all"]])}${byMinutes}</div>\n\n${list.join("\n")}`;
 }
