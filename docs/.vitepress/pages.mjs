@@ -17,14 +17,15 @@ export function fileOf(pages, path) {
 /** Serves a folder on a port, 0 for any; returns the server once it listens. */
 export async function serve(pages, port) {
   const server = createServer((request, response) => {
-    let file;
+    let file, content;
     try {
       file = fileOf(pages, new URL(request.url, "http://localhost").pathname);
-    } catch {} // no address
+      content = file && readFileSync(file);
+    } catch {} // no address, or a file that cannot be read
     const type = { "content-type": types[extname(file ?? "")] ?? "application/octet-stream" };
     const packs = /\bgzip\b/.test(request.headers["accept-encoding"]); // as hosts do
-    response.writeHead(file ? 200 : 404, packs && file ? { ...type, "content-encoding": "gzip" } : type);
-    response.end(file && (packs ? gzipSync(readFileSync(file)) : readFileSync(file)));
+    response.writeHead(content ? 200 : 404, packs && content ? { ...type, "content-encoding": "gzip" } : type);
+    response.end(content && packs ? gzipSync(content) : content);
   });
   await new Promise((ready, failed) => server.once("error", failed).listen(port, "127.0.0.1", ready));
   return server;
