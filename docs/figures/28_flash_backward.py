@@ -12,7 +12,9 @@ def triangle(figure, left, top, tile, column, done, now):
         kind = "blue strong small" if j == column else "dim small"
         figure.text(left + (j + 0.5) * tile, top - 5, f"{j}", kind, "middle")
     for i in range(BLOCKS):
-        figure.text(left - 7, top + (i + 0.5) * tile + 4, f"{i}", "ink strong small" if i == now else "dim small", "end")
+        figure.text(
+            left - 7, top + (i + 0.5) * tile + 4, f"{i}", "ink strong small" if i == now else "dim small", "end"
+        )
         for j in range(i + 1):
             x, y = left + j * tile, top + i * tile
             opacity = 0.1
