@@ -88,8 +88,7 @@ def scalar_graph():
 
 def graph():
     figure = Figure(
-        "Forward, on the left and downwards: scores, softmax, dropout, values. Backward, on the right and upwards: the same steps "
-        "in reverse. Each gradient has the shape of what it belongs to",
+        "Attention's four steps downwards, and upwards the same steps in reverse. Each gradient has the shape of what it belongs to",
         456,
     )
     left, right, width, tall, step = 12, 198, 150, 26, 66

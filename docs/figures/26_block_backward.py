@@ -50,8 +50,8 @@ def backward_branch(figure, top, boxes):
 
 def graph():
     figure = Figure(
-        "Forward, on the left and downwards: two branches, each added to the stream. Backward, on the right and upwards: each sum "
-        "copies its gradient, one copy goes past the branch and one through it, and where the branch began the two are added",
+        "A block downwards, and its gradients upwards: each sum copies its gradient, and where a branch began two are added. One "
+        "copy goes past the branch, the other through it",
         388,
     )
     figure.text(FORWARD - 14, 20, "forward", "blue strong")
