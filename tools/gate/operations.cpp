@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -106,7 +107,9 @@ void record_operations(const Lesson& lesson, const fs::path& made, std::ostream&
   }
   const auto again = run_edits(operations, made, 2, news);
   Recordings all;
-  for (const auto& id : news) all.add_operation(id, reports.at(id), again.at(id));
+  for (auto id = news.begin(); id != news.end();) {
+    id = all.add_operation(*id, reports.at(*id), again.at(*id)) ? std::next(id) : news.erase(id);
+  }
 
   Recordings kept;
   const std::size_t most = most_for(lesson);
@@ -126,7 +129,7 @@ void record_operations(const Lesson& lesson, const fs::path& made, std::ostream&
   kept.stamp(stamp_of_operations(lesson));
   write_if_changed(lesson.operations_file(), kept.text());
   out << sentences.size() << " edits: " << passed << " pass (" << (made / "survivors.txt").string() << "), "
-      << news.size() << " are not in the catalogue, " << kept.mistakes().size() << " are recorded\n";
+      << news.size() << " can be named, and are not in the catalogue, " << kept.mistakes().size() << " are recorded\n";
   judge_answers(lesson, reports, kept, out);
 }
 

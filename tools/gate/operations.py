@@ -168,6 +168,8 @@ class File:
             and cursor.spelling in ("Cube", "Mat", "Row", "Col")
             and len(list(cursor.get_arguments())) > 1
         )
+        if is_checking:
+            self.relax(cursor)
         if not is_checking and not sized:
             for child in children:
                 if kind not in (Kind.FOR_STMT, Kind.WHILE_STMT) or child is children[-1]:
@@ -203,6 +205,15 @@ class File:
             says = "what `" + text.split("(")[0] + "` asks is not checked"
         self.add(one, "(void)0", says)
 
+    def relax(self, cursor):
+        """Of require_shape("K", K, {{"S"}, {"D", Q.n_cols}}), leaves open one size."""
+        text = self.text(cursor)
+        of = re.match(r'require_shape\("([^"]+)"', text)
+        for found in re.finditer(r'\{"([^"]+)", ((?:[^{}()]|\([^()]*\))+)\}', text) if of else ():
+            begin = cursor.extent.start.offset + len(text[: found.start()].encode())
+            self.replace(begin, begin + len(found[0].encode()), f'{{"{found[1]}"}}',
+                         f"that `{of[1]}` has {found[1]} = `{plain(found[2])}` is not checked")  # fmt: skip
+
     def condition(self, cursor, children):
         condition, then = children[0], children[1]
         says = f"the case `{plain(self.text(condition))}` is not handled"
@@ -237,6 +248,7 @@ class File:
         self.add(until, f"{bound[1]}+ 1 {bound[2]} {last}", f"{index} leaves out the last")
         self.add(until, f"{bound[1]}<= {last}", f"{index} goes one too far" if bound[2] == "<" else None)
         self.add(until, f"{bound[1]}<= {first}", f"{index} does the first only")
+        self.visit(list(until.get_children())[-1])
         if bound[2] == "<" and self.text(step).startswith("++") and "uword" in self.text(begin):
             self.replace(begin.extent.start.offset, step.extent.end.offset,
                          f"arma::uword {variable} = {last}; {variable}-- > {first};",
@@ -425,6 +437,8 @@ class File:
             candidates = list(declared.semantic_parent.get_children())
         else:
             return
+        if self.function.kind == Kind.CONSTRUCTOR and declared.kind == Kind.PARM_DECL and type_of(declared) == "double":
+            self.add(cursor, "0.0", f"`{own}` is not passed on: 0 instead")
         same = [
             one.spelling
             for one in candidates
@@ -483,7 +497,9 @@ class Program:
         edits.sort(key=lambda edit: edit["rank"])
         while len(edits) > most and edits[-1]["rank"] > 0:  # of the least likely ones, every other one
             rank = edits[-1]["rank"]
-            kept, last = [edit for edit in edits if edit["rank"] < rank], [edit for edit in edits if edit["rank"] == rank]
+            kept, last = [edit for edit in edits if edit["rank"] < rank], [
+                edit for edit in edits if edit["rank"] == rank
+            ]
             edits = kept + (last[::2] if len(last) > 8 else [])
         self.edits = edits
         for number, edit in enumerate(self.edits):

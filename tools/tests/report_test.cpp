@@ -265,6 +265,9 @@ TEST_F(ReportTest, NamesNoOperationByFewNumbersOrZerosOrWhereTwoGiveTheSame) {
   EXPECT_THAT(names_with(got(doubled), {"one", "two"}), IsEmpty());
   EXPECT_THAT(names_with(got(few_numbers), {"one"}), IsEmpty());
   EXPECT_THAT(names_with(got(all_zeros), {"one"}), IsEmpty());
+  auto threw = stated("threw", "incompatible matrix dimensions: 4x3 and 3x4");
+  threw.kind = Failure::Kind::exception;
+  EXPECT_THAT(names_with(threw, {"one"}), IsEmpty()) << "many mistakes throw the same";
 }
 
 TEST_F(ReportTest, NamesTheFileOfRecordingsThatCannotBeRead) {

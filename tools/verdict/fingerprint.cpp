@@ -27,8 +27,7 @@ double finite(double x) {
 /// have is plenty; recordings keep 1e-9.
 double most_apart(double tolerance) { return std::max(2e-9, tolerance / 10); }
 
-constexpr double units_per_one = 1e9;        ///< of a digest
-constexpr std::uint32_t modulus = 1U << 18;  ///< of a digest's residues
+constexpr double units_per_one = 1e9;  ///< of a digest
 constexpr std::string_view digits_of_64 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 
 /// FNV-1a.
@@ -67,35 +66,50 @@ std::size_t Fingerprint::count() const {
 
 bool Fingerprint::is_zero() const { return equals({sizes, {0, 0}}, 0); }
 
-Digest::Digest(const Fingerprint& print) {
+Digest::Digest(const Fingerprint& print) : modulus_(long_modulus) {
   const std::uint64_t shape = hash_of(print.sizes);
   for (std::size_t i = 0; i < residues_.size(); ++i) {
     const auto units = static_cast<std::uint64_t>(std::llround(print.means[i] * units_per_one));  // wraps around
-    residues_[i] = static_cast<std::uint32_t>((units + (shape >> (18 * i))) % modulus);
+    residues_[i] = static_cast<std::uint32_t>((units + (shape >> (18 * i))) % modulus_);
   }
+}
+
+Digest Digest::for_tolerance(double tolerance) const {
+  constexpr double small = 1e-6;
+  if (tolerance > small) return *this;
+  Digest digest(short_modulus);
+  digest.residues_ = {residues_[0] % short_modulus, residues_[1] % short_modulus};
+  return digest;
 }
 
 Digest Digest::of(std::string_view words) {
   const std::uint64_t hash = hash_of(words);
-  Digest digest;
-  digest.residues_ = {static_cast<std::uint32_t>(hash % modulus), static_cast<std::uint32_t>((hash >> 18) % modulus)};
+  Digest digest(short_modulus);
+  digest.residues_ = {static_cast<std::uint32_t>(hash % short_modulus),
+                      static_cast<std::uint32_t>((hash >> 18) % short_modulus)};
   return digest;
 }
 
 Digest Digest::read(std::string_view text) {
-  Digest digest;
-  digest.residues_ = {from_base_64(text.substr(0, 3)),
-                      from_base_64(text.substr(std::min<std::size_t>(3, text.size())))};
-  if (text.size() != 6) throw std::invalid_argument("expected six digits, not \"" + std::string(text) + "\"");
+  constexpr std::size_t short_text = 6, long_text = 8;
+  if (text.size() != short_text && text.size() != long_text) {
+    throw std::invalid_argument("\"" + std::string(text) + "\" is not a digest");
+  }
+  Digest digest(text.size() == short_text ? short_modulus : long_modulus);
+  digest.residues_ = {from_base_64(text.substr(0, text.size() / 2)), from_base_64(text.substr(text.size() / 2))};
   return digest;
 }
 
-std::string Digest::text() const { return in_base_64(residues_[0], 3) + in_base_64(residues_[1], 3); }
+std::string Digest::text() const {
+  const int digits = modulus_ == short_modulus ? 3 : 4;
+  return in_base_64(residues_[0], digits) + in_base_64(residues_[1], digits);
+}
 
 bool Digest::equals(const Digest& other, double tolerance) const {
-  const auto most = static_cast<std::uint32_t>(std::min(most_apart(tolerance), 1e-4) * units_per_one) + 1;
+  const std::uint32_t modulus = std::min(modulus_, other.modulus_);
+  const auto most = static_cast<std::uint32_t>(std::min(most_apart(tolerance), 1e-3) * units_per_one) + 1;
   const auto near = [&](std::uint32_t a, std::uint32_t b) {
-    const std::uint32_t apart = (a + modulus - b) % modulus;
+    const std::uint32_t apart = (a % modulus + modulus - b % modulus) % modulus;
     return std::min(apart, modulus - apart) <= most;
   };
   return near(residues_[0], other.residues_[0]) && near(residues_[1], other.residues_[1]);

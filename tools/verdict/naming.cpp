@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -17,7 +18,7 @@ namespace {
 using nlohmann::json;
 using State = CheckResult::State;
 
-constexpr int digest_digits = 6, index_digits = 2;  ///< in a file of recordings
+constexpr int index_digits = 2;  ///< in a file of recordings
 
 /// A failing comparison of a run, and the mistakes that give the same there.
 struct Clue {
@@ -69,17 +70,19 @@ constexpr std::size_t enough_numbers = 9;  ///< that are equal, and not by chanc
 /// How many numbers tell that a result is the same as another one.
 std::size_t telling_numbers(const Failure& failure) {
   const Fingerprint& got = failure.comparison->got;
-  return has_nan(failure) || is_nearly_right(failure) || got.is_zero() ? 0 : got.count();
+  constexpr double tolerant = 1e-5;  // equal to much else
+  const bool tells = !has_nan(failure) && !is_nearly_right(failure) && !got.is_zero();
+  return tells && failure.comparison->tolerance <= tolerant ? got.count() : 0;
 }
 
 constexpr int in_words = -1;  ///< the number of a place for what a check says in words
 constexpr int anything = -2;  ///< and of one where something else decides what it says
 
-/// What a failing check says in other words than numbers: what was thrown, a shape, a claim.
+/// What a failing check says in other words than numbers: a shape, a claim. Not what ended it: that has many causes.
 std::string words_of(const CheckResult& check) {
   std::string words;
   for (const auto& failure : check.failures) {
-    if (failure.comparison) continue;
+    if (failure.comparison || failure.kind == Failure::Kind::exception) continue;
     words += std::to_string(static_cast<int>(failure.kind)) + failure.expression;
     for (const auto& [label, text] : failure.statements) words += "\n" + label + text;
     if (failure.shape) words += json(failure.shape->got).dump();
@@ -108,8 +111,8 @@ bool add_results(std::map<int, Recordings::Place>& places, const std::string& se
     const Digest got(comparison.got), expected(comparison.expected);
     const bool stable = other != nullptr && got.equals(Digest(other->comparison->got), comparison.tolerance);
     if (!stable || telling_numbers(failure) == 0 || got.equals(expected, comparison.tolerance)) continue;
-    places[comparison.number].expected = expected;
-    places[comparison.number].got[sentence] = got;
+    places[comparison.number].expected = expected.for_tolerance(comparison.tolerance);
+    places[comparison.number].got[sentence] = got.for_tolerance(comparison.tolerance);
     numbers += telling_numbers(failure);
     ++added;
   }
@@ -254,7 +257,9 @@ Recordings Recordings::read(const std::filesystem::path& file) {
     for (const auto& [check, comparisons] : all.at("checks").items()) {
       for (const auto& comparison : comparisons) {
         Place& place = recordings.checks_[check][comparison.at(0)];
-        place.expected = Digest::read(comparison.at(1).get_ref<const std::string&>());
+        const auto& expected = comparison.at(1).get_ref<const std::string&>();
+        const std::size_t digest_digits = expected.size();
+        place.expected = Digest::read(expected);
         for (std::string_view rest = comparison.at(2).get_ref<const std::string&>(); !rest.empty();) {
           const std::string_view result = rest.substr(0, rest.find(','));
           rest.remove_prefix(std::min(rest.size(), result.size() + 1));
@@ -298,14 +303,14 @@ void Recordings::add(const std::string& mistake, const Report& run, const Report
       const bool same_task = second != nullptr && second->expected.equals(comparison.expected, comparison.tolerance);
       if (same_task && !second->got.equals(comparison.got, comparison.tolerance)) continue;
       Place& place = checks_[result.full_name()][comparison.number];
-      place.expected = Digest(comparison.expected);
-      place.got[mistake] = Digest(comparison.got);
+      place.expected = Digest(comparison.expected).for_tolerance(comparison.tolerance);
+      place.got[mistake] = Digest(comparison.got).for_tolerance(comparison.tolerance);
       mistakes_.insert(mistake);
     }
   }
 }
 
-void Recordings::add_operation(const std::string& sentence, const Report& run, const Report& again) {
+bool Recordings::add_operation(const std::string& sentence, const Report& run, const Report& again) {
   mistakes_.insert(sentence);
   std::multimap<std::size_t, std::size_t, std::greater<>>
       by_numbers;  // the failing checks: how much they tell, and which
@@ -323,6 +328,8 @@ void Recordings::add_operation(const std::string& sentence, const Report& run, c
     told += tells ? 1 : 0;
     if (!tells) places[anything].got[sentence] = {};
   }
+  if (told == 0) remove(sentence);
+  return told != 0;
 }
 
 void Recordings::thin_out() {
@@ -386,8 +393,13 @@ bool Recordings::same(const std::string& a, const std::string& b) const {
 
 void Recordings::remove(const std::string& sentence) {
   mistakes_.erase(sentence);
-  for (auto& [check, places] : checks_) {
-    for (auto& [number, place] : places) place.got.erase(sentence);
+  for (auto check = checks_.begin(); check != checks_.end();) {
+    auto& places = check->second;
+    for (auto place = places.begin(); place != places.end();) {
+      place->second.got.erase(sentence);
+      place = place->second.got.empty() ? places.erase(place) : std::next(place);
+    }
+    check = places.empty() ? checks_.erase(check) : std::next(check);
   }
 }
 

@@ -34,7 +34,8 @@ class Recordings {
 
   /// Adds what an operation gave in a run (gate/operations.hpp): which checks fail, and what the two that tell most got, in
   /// numbers and in words, if it is the same in the second run.
-  void add_operation(const std::string& sentence, const Report& run, const Report& again);
+  /// @return false, and nothing is added, when that tells nothing
+  bool add_operation(const std::string& sentence, const Report& run, const Report& again);
 
   /// The sentences of two operations give the same at all places.
   bool same(const std::string& a, const std::string& b) const;
