@@ -158,7 +158,7 @@ TEST(Fuse, AddsNothing) {
   const SelfAttentionV2 fused = fuse(SelfAttentionV1(4));
   ASSERT_THAT(arma::mat(fused.proj.bias), HasShape({{"1", 1}, {"3E", 12}}));
   EXPECT_HOLDS(arma::all(fused.proj.bias == 0), "fused.proj.bias is not all zeros")
-      << likely_mistake("fuse_random_bias");
+      << (arma::range(fused.proj.bias) > 0 ? likely_mistake("fuse_random_bias") : "");
 }
 
 TEST(Fuse, LeavesItsArguments) {

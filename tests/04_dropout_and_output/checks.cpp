@@ -195,6 +195,15 @@ TEST(DropoutDraw, DrawsEveryNumberOnItsOwn) {
   judge("slices", mask.slices(0, 18), mask.slices(1, 19), likely_mistake("same_mask_for_every_sequence"));
   judge("columns", mask.cols(0, 28), mask.cols(1, 29), likely_mistake("whole_rows_dropped"));
   judge("rows", mask.rows(0, 38), mask.rows(1, 39), note("whole columns are dropped"));
+  const Mask single = Dropout::draw(40, 30, 1, 0.5);
+  judge("columns of a mask of one slice", single.cols(0, 28), single.cols(1, 29), likely_mistake("whole_rows_dropped"));
+  judge("rows of a mask of one slice", single.rows(0, 38), single.rows(1, 39), note("whole columns are dropped"));
+  const arma::umat square = Dropout::draw(40, 40, 1, 0.5).slice(0);
+  const arma::uvec below = arma::trimatl_ind(arma::size(square), -1);
+  const arma::uword agree = arma::accu(square.elem(below) == arma::umat(square.t()).elem(below));
+  EXPECT_HOLDS(plausible(agree, below.n_elem, 0.5), "in a square mask, " + share_text(agree, below.n_elem) +
+                                                        " numbers equal the one across the diagonal, want 0.5 of them")
+      << note("each number is drawn on its own");
 }
 
 TEST(DropoutDraw, KeepsTheRightShare) {

@@ -390,6 +390,8 @@ TEST(JoinColumns, ReturnsASingleLayer) {
   const Linear joined = join_columns({layer});
   EXPECT_THAT(joined.weight, IsNear(layer.weight, {"in", "out"}));
   EXPECT_THAT(arma::mat(joined.bias), IsNear(arma::mat(layer.bias), {"1", "out"}));
+  EXPECT_HOLDS(join_columns({Linear(4, 3, false)}).bias.is_empty(), "the result has a bias, and the layer has none")
+      << likely_mistake("join_bias_of_zeros");
 }
 
 TEST(JoinColumns, LeavesItsArguments) {

@@ -350,6 +350,10 @@ TEST(CrossAttention, DropsAnewAtEveryCall) {
   attention.forward(query, memory, memory);
   EXPECT_HOLDS(!arma::approx_equal(first, attention.attention_weights(), "absdiff", 1e-12),
                "two calls in training dropped the same weights");
+  attention.forward(query, memory, memory, arma::ones<Mask>(5, 7, 1));
+  EXPECT_HOLDS(arma::any(arma::vectorise(attention.attention_weights()) == 0),
+               "in training, with p = 0.5 and a mask that blocks nothing, no weight was dropped")
+      << note("the mask does not decide whether dropout drops: a mask of ones gives what no mask gives");
   attention.dropout.eval();
   EXPECT_THAT(attention.forward(query, memory, memory),
               IsNear(naive(attention, query, memory, memory).output, output_axes))

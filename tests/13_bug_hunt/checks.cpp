@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attn/bug_hunt.hpp"
+#include "attn/heads.hpp"  // so that it links: a repair may split and merge heads with it
 #include "checks/draw.hpp"
 #include "checks/golden.hpp"
 #include "checks/matchers.hpp"

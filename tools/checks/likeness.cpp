@@ -164,6 +164,38 @@ std::string reordered(const Pair& pair, const Axis& axis) {
   return std::string("the ") + axis.many + " are right, but in another order: " + example;
 }
 
+/// Whether there are numbers enough, and they differ, so that a part is not equal to another one by chance.
+bool is_telling(const cube& part) {
+  constexpr uword few = 3;
+  return part.n_elem >= few && part.is_finite() && part.max() - part.min() > 1e-6;
+}
+
+/// Wrong rows, columns or slices that hold what belongs in others: all the same one, or each the one beside it.
+std::string from_elsewhere(const Pair& pair, const Axis& axis) {
+  std::vector<uword> wrong;
+  std::set<uword> sources;
+  std::set<int> shifts;
+  for (uword i = 0; i < axis.size; ++i) {
+    const cube part = axis.part(pair.got, i);
+    if (all_close(part, axis.part(pair.expected, i), pair.tolerance)) continue;
+    uword from = 0;
+    while (from < axis.size && !all_close(part, axis.part(pair.expected, from), pair.tolerance)) ++from;
+    if (from == axis.size || !is_telling(part)) return {};
+    wrong.push_back(i);
+    sources.insert(from);
+    shifts.insert(static_cast<int>(from) - static_cast<int>(i));
+  }
+  if (wrong.empty() || (sources.size() > 1 && shifts.size() > 1)) return {};
+  const std::string one = axis.one;
+  if (wrong.size() == 1 || sources.size() > 1) {
+    std::string text = one + " " + std::to_string(wrong[0]) + " holds what belongs in " + one + " " +
+                       std::to_string(static_cast<int>(wrong[0]) + *shifts.begin());
+    return wrong.size() == 1 ? text : text + ", and so on";
+  }
+  return "what belongs in " + one + " " + std::to_string(*sources.begin()) + " is in " +
+         (wrong.size() + 1 >= axis.size ? "the other " : "other ") + axis.many + ", too";
+}
+
 bool all_alike(const cube& x, const Axis& axis, double tolerance) {
   const cube first = axis.part(x, 0);
   for (uword i = 1; i < axis.size; ++i) {
@@ -275,8 +307,9 @@ std::string likeness(const cube& got, const cube& expected, double tolerance) {
   std::vector<std::string (*)(const Pair&)> questions = {all_the_same_number, scaled, shifted, is_transposed,
                                                          another_softmax};
   if (got.n_elem <= large) {
-    questions.insert(questions.end(), {of_an_axis<reordered>, of_an_axis<alike>, rows_shifted, rows_scaled,
-                                       of_an_axis<partly_right>, right_or_zero, in_other_places});
+    questions.insert(questions.end(),
+                     {of_an_axis<reordered>, of_an_axis<alike>, rows_shifted, rows_scaled, of_an_axis<from_elsewhere>,
+                      of_an_axis<partly_right>, right_or_zero, in_other_places});
   }
   for (const auto question : questions) {
     if (std::string answer = question(pair); !answer.empty()) return answer;

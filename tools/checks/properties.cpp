@@ -260,6 +260,10 @@ void expect_drops_anew(const SelfAttention& attention, const arma::cube& X) {
       << note("call dropout(...) on the weights in forward; do not seed, and do not keep a mask");
   EXPECT_HOLDS(arma::any(arma::vectorise(first) == 0) && arma::any(arma::vectorise(first) != 0),
                "in training, with p = 0.5, no weight was dropped, or every one");
+  attention.forward(X, ones(X.n_rows, X.n_rows, 1));
+  EXPECT_HOLDS(arma::any(arma::vectorise(attention.attention_weights()) == 0),
+               "in training, with p = 0.5 and a mask that blocks nothing, no weight was dropped")
+      << note("the mask does not decide whether dropout drops: a mask of ones gives what no mask gives");
 }
 
 void expect_keeps_the_weights_after_dropout(const SelfAttention& attention, Dropout& dropout, uword embed_dim,

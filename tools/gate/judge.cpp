@@ -82,9 +82,12 @@ void judge_solution(const Lesson& lesson, const Report& report, const std::strin
 
 Report run_checks(const fs::path& program) { return json::parse(run_program(program, 1)).get<Report>(); }
 
-std::map<std::string, Report> run_edits(const Lesson& lesson, const fs::path& programs, int seed) {
+std::map<std::string, Report> run_edits(const Lesson& lesson, const fs::path& programs, int seed,
+                                        const std::set<std::string>& only) {
   json edits = json::array();
-  for (const auto& [id, regions] : regions_of(lesson)) edits.push_back({{"id", id}, {"regions", regions}});
+  for (const auto& [id, regions] : regions_of(lesson)) {
+    if (only.empty() || only.count(id) != 0) edits.push_back({{"id", id}, {"regions", regions}});
+  }
   std::map<std::string, Report> reports;
   for (const auto& line : lines_of(run_program(programs / ("mutants_" + lesson.number()), seed, edits.dump()))) {
     const json one = json::parse(line);

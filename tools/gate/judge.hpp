@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 
 #include "gate/lint.hpp"
@@ -50,9 +51,10 @@ judge::Report run_checks(const std::filesystem::path& program);
 /// Runs the checks on the solution with each of its edits (run/edits.hpp): the reports by the edits' ids, and by "" that of
 /// the solution as it is.
 /// @param programs the folder with mutants_NN
+/// @param only     the ids of the edits that are run; empty: all
 /// @throws std::runtime_error when the program gives none, or an edit cannot be made (mutants.hpp).
 std::map<std::string, judge::Report> run_edits(const lesson::Lesson& lesson, const std::filesystem::path& programs,
-                                               int seed = 1);
+                                               int seed = 1, const std::set<std::string>& only = {});
 
 /// The stub fails every check, in good order.
 Problems judge_stub(const lesson::Lesson& lesson, const judge::Report& report);

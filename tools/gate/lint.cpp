@@ -9,6 +9,7 @@
 
 #include "gate/answers.hpp"
 #include "gate/derived.hpp"
+#include "gate/operations.hpp"
 #include "lesson/formula.hpp"
 #include "lesson/text.hpp"
 #include "lesson/utf8.hpp"
@@ -364,6 +365,17 @@ void lint_chapter_formulas(const Lesson& lesson, Problems& problems) {
   lint_formulas(lesson.root, lesson.chapter_file(), problems);
 }
 
+/// What operations on the solution give was recorded with the checks and the solution as they are.
+void lint_operations(const Lesson& lesson, Problems& problems) {
+  if (!fs::exists(lesson.operations_file())) return;
+  const bool fresh = judge::Recordings::read(lesson.operations_file()).stamp() == stamp_of_operations(lesson);
+  require(fresh,
+          path_below(lesson.root, lesson.operations_file()) +
+              " is of another solution or other checks: write it again with `tools/gate/operations.py " +
+              lesson.number() + "`",
+          problems);
+}
+
 void lint_chapter_links(const Lesson& lesson, Problems& problems) {
   lint_sources_have_links("README.md", read_file(lesson.chapter_file()), "## Sources", problems);
   lint_links(lesson.root, lesson.chapter_file(), problems);
@@ -399,7 +411,9 @@ void lint_sources(const fs::path& root, const std::vector<Lesson>& lessons, Prob
 
 }  // namespace
 
-Problems lint_values(const Lesson& lesson) { return lint_lesson(lesson, {lint_golden, lint_recordings}); }
+Problems lint_values(const Lesson& lesson) {
+  return lint_lesson(lesson, {lint_golden, lint_recordings, lint_operations});
+}
 
 Problems lint_chapter(const Lesson& lesson) {
   return lint_lesson(

@@ -10,6 +10,7 @@
 #include "gate/derived.hpp"
 #include "gate/lint.hpp"
 #include "gate/mutants.hpp"
+#include "gate/operations.hpp"
 #include "gate/verify.hpp"
 #include "lesson/lesson.hpp"
 
@@ -74,6 +75,12 @@ void add_steps(CLI::App& app, Options& o, int& result) {
   mutate->add_option("--output", o.file)->required();
   mutate->callback(
       [&] { gate::write_if_changed(o.file, gate::mutate_all(attn::lesson::find_lesson(o.root, o.lesson), o.name)); });
+
+  CLI::App* operations = app.add_subcommand("record-operations", "what operations.py calls");
+  operations->add_option("lesson", o.lesson)->required();
+  operations->add_option("--made", o.file, "the folder where it made edits, and a program of them")->required();
+  operations->callback(
+      [&] { gate::record_operations(attn::lesson::find_lesson(o.root, o.lesson), fs::absolute(o.file), std::cout); });
 
   app.add_subcommand("repository", "what is derived is fresh, and links lead somewhere")->callback([&] {
     for (const auto& problem : gate::lint_repository(o.root)) {

@@ -108,6 +108,7 @@ struct Lesson {
   std::filesystem::path mistakes_file() const { return test_folder() / "mistakes.json"; }
   std::filesystem::path answers_file() const { return test_folder() / "answers.json"; }
   std::filesystem::path recordings_file() const { return test_folder() / "recorded.json"; }
+  std::filesystem::path operations_file() const { return test_folder() / "operations.json"; }
   std::filesystem::path adapter_file() const { return test_folder() / "adapter.cpp"; }  ///< of a blank class only
   std::filesystem::path stub_folder() const { return test_folder() / "stub"; }
 

@@ -185,6 +185,28 @@ TEST(Fingerprint, TellsNaNAndBothInfinitiesApart) {
   }
 }
 
+TEST(Digest, SurvivesRoundingAndItsText) {
+  for (const double mean : {0.0, -2e-9, 0.262143999, 0.262144, -3.75, 700.123456789}) {
+    const Digest digest(Fingerprint{{4, 3, 1}, {mean, -mean}});
+    EXPECT_TRUE(digest.equals(Digest::read(digest.text()), 0)) << mean;
+    EXPECT_TRUE(digest.equals(Digest(Fingerprint{{4, 3, 1}, {mean + 1e-9, 1e-9 - mean}}), 0)) << mean;
+    EXPECT_FALSE(digest.equals(Digest(Fingerprint{{4, 3, 1}, {mean + 9e-9, -mean}}), 0)) << mean;
+    EXPECT_TRUE(digest.equals(Digest(Fingerprint{{4, 3, 1}, {mean + 9e-9, -mean}}), 1e-7)) << mean;
+    EXPECT_FALSE(digest.equals(Digest(Fingerprint{{3, 4, 1}, {mean, -mean}}), 0)) << mean;
+  }
+}
+
+TEST(Digest, IsSeldomTheSameByChance) {
+  std::vector<Digest> digests;
+  for (int i = 0; i < 2000; ++i) digests.emplace_back(fingerprint_of(arma::cube(4, 3, 1, arma::fill::randn)));
+  int same = 0;
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) same += digests[i].equals(digests[j], default_tolerance) ? 1 : 0;
+  }
+  EXPECT_EQ(same, 0) << "of two million pairs";
+  EXPECT_FALSE(Digest::of("threw nothing").equals(Digest::of("threw something"), 0));
+}
+
 TEST(Fingerprint, DiffersWithTheShape) {
   const arma::cube zero(2, 6, 1, arma::fill::zeros);
   EXPECT_FALSE(fingerprint_of(zero).equals(fingerprint_of(arma::reshape(zero, 3, 4, 1)), default_tolerance));

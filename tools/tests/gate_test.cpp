@@ -9,6 +9,7 @@
 
 #include "gate/answers.hpp"
 #include "gate/judge.hpp"
+#include "gate/operations.hpp"
 #include "lesson/lesson.hpp"
 #include "scratch.hpp"
 
@@ -177,6 +178,30 @@ class PlantedCopy : public ::testing::Test {
 TEST_F(PlantedCopy, IsTakenWithAnExactCopyOfAStub) {
   put(copy / "tests/90_stub_passes/stub/doubled.cpp", lesson::read_file(copy / "lessons/90_stub_passes/doubled.cpp"));
   EXPECT_THAT(lint_chapter(find_lesson(copy, "90")), Not(Contains(HasSubstr("/stub/"))));
+}
+
+TEST(Gate, RefusesOperationsOfAnotherSolution) {
+  const Scratch folder;
+  const auto name = find_lesson(planted, "91").name;
+  for (const char* part : {"tests", "solutions", "lessons"}) {
+    std::filesystem::create_directories(folder.path() / part);
+    std::filesystem::copy(planted / part / name, folder.path() / part / name, std::filesystem::copy_options::recursive);
+  }
+  const lesson::Lesson lesson{folder.path(), name};
+  judge::Recordings operations;
+  const auto stale = Contains(HasSubstr("operations.json is of another solution or other checks"));
+  operations.stamp("before");
+  put(lesson.operations_file(), operations.text());
+  EXPECT_THAT(lint_values(lesson), stale);
+  operations.stamp(stamp_of_operations(lesson));
+  put(lesson.operations_file(), operations.text());
+  EXPECT_THAT(lint_values(lesson), Not(stale));
+  for (const auto& file : std::filesystem::directory_iterator(lesson.solution_folder())) {
+    put(file.path(), "// another comment\n" + lesson::read_file(file.path()));
+    EXPECT_THAT(lint_values(lesson), Not(stale));
+    put(file.path(), "int more;\n" + lesson::read_file(file.path()));
+    EXPECT_THAT(lint_values(lesson), stale);
+  }
 }
 
 TEST(Gate, RefusesValuesThatAreIncompleteOrOld) {

@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr double tolerance = 1e-10;
 
@@ -104,6 +105,21 @@ TEST_F(Likeness, SeesPartsThatAreAlike) {
   arma::cube got = numbers(4, 4, 3) + numbers(4, 4, 3) % numbers(4, 4, 3);
   got.slice(1) = got.slice(2) = got.slice(0);
   EXPECT_EQ(of(got), "all slices are the same, and should differ");
+}
+
+TEST_F(Likeness, SeesPartsThatBelongElsewhere) {
+  arma::cube got = expected;
+  got.slice(2) = expected.slice(0);
+  EXPECT_EQ(of(got), "slice 2 holds what belongs in slice 0");
+  got = expected;
+  for (arma::uword i = 1; i < 4; ++i) got.row(i) = expected.row(i - 1);
+  EXPECT_EQ(of(got), "row 1 holds what belongs in row 0, and so on");
+  arma::cube many = numbers(5, 4, 1), copied = many;
+  for (const arma::uword i : {1U, 3U}) copied.row(i) = many.row(0);
+  EXPECT_EQ(likeness(copied, many, tolerance), "what belongs in row 0 is in other rows, too");
+  got = expected;
+  got.row(2).zeros();
+  EXPECT_THAT(of(got), Not(HasSubstr("belongs"))) << "zeros are no row";
 }
 
 TEST_F(Likeness, SeesWhichPartsAreRight) {

@@ -1,14 +1,13 @@
 #include "verdict/naming.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstdint>
+#include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 #include <string_view>
-#include <system_error>
 
 #include "lesson/lesson.hpp"
 
@@ -18,6 +17,8 @@ namespace {
 
 using nlohmann::json;
 using State = CheckResult::State;
+
+constexpr int index_digits = 2;  ///< in a file of recordings
 
 /// A failing comparison of a run, and the mistakes that give the same there.
 struct Clue {
@@ -39,7 +40,7 @@ std::vector<Clue> clues_in(std::vector<CheckResult>& checks, const Recordings& r
       if (place == nullptr) continue;
       Clue clue{&failure, place, check.task, {}};
       for (const auto& [id, got] : place->got) {
-        if (got.equals(failure.comparison->got, failure.comparison->tolerance)) clue.same.insert(id);
+        if (got.equals(Digest(failure.comparison->got), failure.comparison->tolerance)) clue.same.insert(id);
       }
       clues.push_back(std::move(clue));
     }
@@ -51,11 +52,74 @@ bool has_nan(const Failure& failure) {
   return failure.worst && std::isnan(failure.worst->got) && !std::isnan(failure.worst->expected);
 }
 
+/// Whether a result differs by no more than a float would.
+bool is_nearly_right(const Failure& failure) {
+  constexpr double nearly = 1e-5;
+  return failure.worst && std::abs(failure.worst->got - failure.worst->expected) < nearly;
+}
+
 /// Whether a result that is the same for two mistakes may be so by chance: it has few numbers, as in examples worked by
-/// hand, or it has NaN, or all are 0.
+/// hand, or it has NaN, or all are 0, or it is nearly right.
 bool may_be_chance(const Clue& clue) {
   constexpr std::size_t few = 9;
-  return has_nan(*clue.failure) || clue.got().count() < few || clue.got().is_zero();
+  return has_nan(*clue.failure) || is_nearly_right(*clue.failure) || clue.got().count() < few || clue.got().is_zero();
+}
+
+constexpr std::size_t enough_numbers = 9;  ///< that are equal, and not by chance
+
+/// How many numbers tell that a result is the same as another one.
+std::size_t telling_numbers(const Failure& failure) {
+  const Fingerprint& got = failure.comparison->got;
+  constexpr double tolerant = 1e-5;  // equal to much else
+  const bool tells = !has_nan(failure) && !is_nearly_right(failure) && !got.is_zero();
+  return tells && failure.comparison->tolerance <= tolerant ? got.count() : 0;
+}
+
+constexpr int in_words = -1;  ///< the number of a place for what a check says in words
+constexpr int anything = -2;  ///< and of one where something else decides what it says
+
+/// What a failing check says in other words than numbers: a shape, a claim. Not what ended it: that has many causes.
+std::string words_of(const CheckResult& check) {
+  std::string words;
+  for (const auto& failure : check.failures) {
+    if (failure.comparison || failure.kind == Failure::Kind::exception) continue;
+    words += std::to_string(static_cast<int>(failure.kind)) + failure.expression;
+    for (const auto& [label, text] : failure.statements) words += "\n" + label + text;
+    if (failure.shape) words += json(failure.shape->got).dump();
+  }
+  return words;
+}
+
+/// The comparison with this number that failed, or nullptr.
+const Failure* comparison_in(const CheckResult& check, int number) {
+  for (const auto& failure : check.failures) {
+    if (failure.comparison && failure.comparison->number == number) return &failure;
+  }
+  return nullptr;
+}
+
+/// Adds what a failing check got: comparisons that have enough numbers, and words. Not what the second run got differently.
+/// @return whether there is anything
+bool add_results(std::map<int, Recordings::Place>& places, const std::string& sentence, const CheckResult& check,
+                 const CheckResult& second) {
+  std::size_t numbers = 0, added = 0;
+  for (const auto& failure : check.failures) {
+    constexpr std::size_t most = 3;
+    if (!failure.comparison || numbers >= enough_numbers || added == most) continue;
+    const Comparison& comparison = *failure.comparison;
+    const Failure* other = comparison_in(second, comparison.number);
+    const Digest got(comparison.got), expected(comparison.expected);
+    const bool stable = other != nullptr && got.equals(Digest(other->comparison->got), comparison.tolerance);
+    if (!stable || telling_numbers(failure) == 0 || got.equals(expected, comparison.tolerance)) continue;
+    places[comparison.number].expected = expected.for_tolerance(comparison.tolerance);
+    places[comparison.number].got[sentence] = got.for_tolerance(comparison.tolerance);
+    numbers += telling_numbers(failure);
+    ++added;
+  }
+  const std::string words = words_of(check);
+  const bool says = !words.empty() && words == words_of(second);
+  if (says) places[in_words].got[sentence] = Digest::of(words);
+  return says || added > 0;
 }
 
 /// What speaks for a mistake and against it.
@@ -167,45 +231,12 @@ void borrow_name(std::vector<CheckResult>& checks) {
   }
 }
 
-using Sizes = std::vector<std::size_t>;
-
-constexpr double units_per_one = 1e9;  ///< of the means of a recorded fingerprint
-constexpr int base = 36;               ///< that they are written in
-
-/// "4x3x1:dux1 -4c0l": sizes and means, without the sizes when they are the usual ones.
-std::string fingerprint_text(const Fingerprint& print, const Sizes& usual) {
-  std::string text;
-  if (print.sizes != usual) {
-    for (const auto size : print.sizes) text += (text.empty() ? "" : "x") + std::to_string(size);
-    text += ":";
-  }
-  for (const double mean : print.means) {
-    char digits[32];
-    const auto end = std::to_chars(digits, std::end(digits), std::llround(mean * units_per_one), base).ptr;
-    text += std::string(digits, end) + " ";
-  }
-  text.pop_back();
-  return text;
-}
-
-/// Takes a number, and one character after it, off the beginning of a text.
-/// @throws std::invalid_argument when there is no number.
-std::int64_t take_number(std::string_view& text, int in_base = 10) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, in_base);
-  if (error != std::errc{}) throw std::invalid_argument("expected a number at \"" + std::string(text) + "\"");
-  text.remove_prefix(std::min(text.size(), static_cast<std::size_t>(end - text.data()) + 1));
-  return number;
-}
-
-/// Takes a fingerprint off the beginning of a text.
-/// @throws std::invalid_argument when there is none.
-Fingerprint take_fingerprint(std::string_view& text, const Sizes& usual) {
-  Fingerprint print{usual, {}};
-  if (text.find(':') != text.npos) print.sizes.clear();
-  while (text.find(':') != text.npos) print.sizes.push_back(static_cast<std::size_t>(take_number(text)));
-  for (double& mean : print.means) mean = static_cast<double>(take_number(text, base)) / units_per_one;
-  return print;
+/// In bytes; none is within a character.
+std::uint32_t length_of_shared_beginning(std::string_view a, std::string_view b) {
+  std::size_t length = 0;
+  while (length < std::min(a.size(), b.size()) && a[length] == b[length]) ++length;
+  while (length > 0 && length < b.size() && (static_cast<unsigned char>(b[length]) & 0xC0) == 0x80) --length;
+  return static_cast<std::uint32_t>(length);
 }
 
 }  // namespace
@@ -215,18 +246,27 @@ Recordings Recordings::read(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return recordings;
   const json all = lesson::read_json(file);
   try {
-    const auto ids = all.at("mistakes").get<std::vector<std::string>>();
+    recordings.stamp_ = all.value("stamp", "");
+    auto ids = all.at("mistakes").get<std::vector<std::string>>();
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const std::size_t shared = from_base_64(ids[i].substr(0, index_digits));
+      if (shared > (i == 0 ? 0 : ids[i - 1].size())) throw std::invalid_argument(ids[i] + " shares too much");
+      ids[i] = (i == 0 ? "" : ids[i - 1].substr(0, shared)) + ids[i].substr(index_digits);
+    }
     recordings.mistakes_.insert(ids.begin(), ids.end());
     for (const auto& [check, comparisons] : all.at("checks").items()) {
       for (const auto& comparison : comparisons) {
         Place& place = recordings.checks_[check][comparison.at(0)];
-        std::string_view expected = comparison.at(1).get_ref<const std::string&>();
-        place.expected = take_fingerprint(expected, {});
+        const auto& expected = comparison.at(1).get_ref<const std::string&>();
+        const std::size_t digest_digits = expected.size();
+        place.expected = Digest::read(expected);
         for (std::string_view rest = comparison.at(2).get_ref<const std::string&>(); !rest.empty();) {
-          std::string_view result = rest.substr(0, rest.find(','));
+          const std::string_view result = rest.substr(0, rest.find(','));
           rest.remove_prefix(std::min(rest.size(), result.size() + 1));
-          const auto print = take_fingerprint(result, place.expected.sizes);
-          while (!result.empty()) place.got[ids.at(static_cast<std::size_t>(take_number(result)))] = print;
+          const Digest got = Digest::read(result.substr(0, digest_digits));
+          for (std::size_t at = digest_digits; at < result.size(); at += index_digits) {
+            place.got[ids.at(from_base_64(result.substr(at, index_digits)))] = got;
+          }
         }
       }
     }
@@ -241,7 +281,8 @@ const Recordings::Place* Recordings::find(const std::string& check, const Compar
   if (places == checks_.end()) return nullptr;
   const auto place = places->second.find(comparison.number);
   if (place == places->second.end()) return nullptr;
-  return place->second.expected.equals(comparison.expected, comparison.tolerance) ? &place->second : nullptr;
+  const bool same_task = place->second.expected.equals(Digest(comparison.expected), comparison.tolerance);
+  return same_task ? &place->second : nullptr;
 }
 
 void Recordings::add(const std::string& mistake, const Report& run, const Report& again) {
@@ -262,11 +303,33 @@ void Recordings::add(const std::string& mistake, const Report& run, const Report
       const bool same_task = second != nullptr && second->expected.equals(comparison.expected, comparison.tolerance);
       if (same_task && !second->got.equals(comparison.got, comparison.tolerance)) continue;
       Place& place = checks_[result.full_name()][comparison.number];
-      place.expected = comparison.expected;
-      place.got[mistake] = comparison.got;
+      place.expected = Digest(comparison.expected).for_tolerance(comparison.tolerance);
+      place.got[mistake] = Digest(comparison.got).for_tolerance(comparison.tolerance);
       mistakes_.insert(mistake);
     }
   }
+}
+
+bool Recordings::add_operation(const std::string& sentence, const Report& run, const Report& again) {
+  mistakes_.insert(sentence);
+  std::multimap<std::size_t, std::size_t, std::greater<>>
+      by_numbers;  // the failing checks: how much they tell, and which
+  for (std::size_t i = 0; i < run.checks.size(); ++i) {
+    if (run.checks[i].passed()) continue;
+    std::size_t numbers = 0;
+    for (const auto& failure : run.checks[i].failures) numbers += failure.comparison ? telling_numbers(failure) : 0;
+    by_numbers.emplace(std::min(numbers, enough_numbers), i);
+  }
+  std::size_t told = 0;
+  for (const auto& [numbers, i] : by_numbers) {
+    constexpr std::size_t enough = 2;  // checks that tell what they got; of the others, it is known that they fail
+    auto& places = checks_[run.checks[i].full_name()];
+    const bool tells = told < enough && add_results(places, sentence, run.checks[i], again.checks.at(i));
+    told += tells ? 1 : 0;
+    if (!tells) places[anything].got[sentence] = {};
+  }
+  if (told == 0) remove(sentence);
+  return told != 0;
 }
 
 void Recordings::thin_out() {
@@ -287,27 +350,57 @@ void Recordings::thin_out() {
 
 std::string Recordings::text() const {
   const std::vector<std::string> ids(mistakes_.begin(), mistakes_.end());
-  std::string text = "{\"mistakes\": " + json(ids).dump() + ",\n\"checks\": {";
+  std::string text = stamp_.empty() ? "{" : "{\"stamp\": " + json(stamp_).dump() + ",\n";
+  text += "\"mistakes\": [";
+  std::string_view before;
+  for (const auto& id : ids) {
+    const auto shared = length_of_shared_beginning(before, id);
+    text += (before.empty() ? "\n" : ",\n") + json(in_base_64(shared, index_digits) + id.substr(shared)).dump();
+    before = id;
+  }
+  text += "],\n\"checks\": {";
   std::string before_check;
   for (const auto& [check, places] : checks_) {
     text += before_check + "\n" + json(check).dump() + ": [";
     before_check = ",";
     std::string before_place;
     for (const auto& [number, place] : places) {
-      std::map<std::string, std::string> results;  // places of mistakes in the list, by fingerprint
+      std::map<Digest, std::string> results;  // indices of mistakes
       for (const auto& [id, got] : place.got) {
         const auto index = std::lower_bound(ids.begin(), ids.end(), id) - ids.begin();
-        results[fingerprint_text(got, place.expected.sizes)] += " " + std::to_string(index);
+        results[got] += in_base_64(static_cast<std::uint32_t>(index), index_digits);
       }
       std::string list;
-      for (const auto& [print, mistakes] : results) list += (list.empty() ? "" : ",") + print + mistakes;
-      const json comparison = {number, fingerprint_text(place.expected, {}), list};
-      text += before_place + "\n " + comparison.dump();
+      for (const auto& [got, mistakes] : results) list += (list.empty() ? "" : ",") + got.text() + mistakes;
+      text += before_place + "\n[" + std::to_string(number) + ",\"" + place.expected.text() + "\",\"" + list + "\"]";
       before_place = ",";
     }
     text += "]";
   }
   return text + "\n}}\n";
+}
+
+bool Recordings::same(const std::string& a, const std::string& b) const {
+  for (const auto& [check, places] : checks_) {
+    for (const auto& [number, place] : places) {
+      const auto of_a = place.got.find(a), of_b = place.got.find(b);
+      if ((of_a == place.got.end()) != (of_b == place.got.end())) return false;
+      if (of_a != place.got.end() && !of_a->second.equals(of_b->second, 0)) return false;
+    }
+  }
+  return true;
+}
+
+void Recordings::remove(const std::string& sentence) {
+  mistakes_.erase(sentence);
+  for (auto check = checks_.begin(); check != checks_.end();) {
+    auto& places = check->second;
+    for (auto place = places.begin(); place != places.end();) {
+      place->second.got.erase(sentence);
+      place = place->second.got.empty() ? places.erase(place) : std::next(place);
+    }
+    check = places.empty() ? checks_.erase(check) : std::next(check);
+  }
 }
 
 void name_mistakes(std::vector<CheckResult>& checks, const Recordings& recordings) {
@@ -319,6 +412,82 @@ void name_mistakes(std::vector<CheckResult>& checks, const Recordings& recording
     merge(*clue.failure, found);
   }
   borrow_name(checks);
+}
+
+namespace {
+
+/// How well an operation explains a run.
+struct Fit {
+  bool possible = true;
+  std::size_t numbers = 0;  ///< that are the same
+  int words = 0;            ///< checks that say the same
+  std::vector<CheckResult*> explained = {};
+  std::set<std::string> tasks = {};
+};
+
+/// What a check has to say of an operation that makes it fail.
+void compare(CheckResult& check, const std::map<int, Recordings::Place>& places, const std::string& id, Fit& fit) {
+  for (const auto& [number, place] : places) {
+    const auto got = place.got.find(id);
+    if (got == place.got.end() || number == anything) continue;
+    if (number == in_words) {
+      const bool same = got->second.equals(Digest::of(words_of(check)), 0);
+      fit.possible = fit.possible && same;
+      fit.words += same ? 1 : 0;
+      continue;
+    }
+    const Failure* failure = comparison_in(check, number);
+    if (failure == nullptr) {
+      fit.possible = false;
+      continue;
+    }
+    const Comparison& comparison = *failure->comparison;
+    if (!place.expected.equals(Digest(comparison.expected), comparison.tolerance)) continue;  // other random numbers
+    fit.possible = fit.possible && got->second.equals(Digest(comparison.got), comparison.tolerance);
+    fit.numbers += telling_numbers(*failure);
+  }
+}
+
+bool makes_fail(const std::map<int, Recordings::Place>& places, const std::string& id) {
+  return std::any_of(places.begin(), places.end(), [&](const auto& place) { return place.second.got.count(id) != 0; });
+}
+
+Fit fit_of(const std::string& id, std::vector<CheckResult>& checks, const Recordings& operations) {
+  Fit fit;
+  std::vector<const CheckResult*> others;  // that fail for another reason
+  for (auto& check : checks) {
+    if (check.state == State::not_written || check.state == State::not_run) continue;
+    const auto places = operations.checks().find(check.full_name());
+    const bool fails = places != operations.checks().end() && makes_fail(places->second, id);
+    if (fails && (check.passed() || check.shown() == nullptr)) fit.possible = false;
+    if (!fit.possible) return fit;
+    if (fails) {
+      compare(check, places->second, id, fit);
+      fit.explained.push_back(&check);
+      fit.tasks.insert(check.task);
+    } else if (!check.passed()) {
+      others.push_back(&check);
+    }
+  }
+  for (const auto* other : others) fit.possible = fit.possible && fit.tasks.count(other->task) == 0;
+  fit.possible = fit.possible && (fit.numbers >= enough_numbers || (fit.words > 0 && others.empty()));
+  return fit;
+}
+
+}  // namespace
+
+void name_operations(std::vector<CheckResult>& checks, const Recordings& operations) {
+  std::map<std::string, Fit> fits;
+  std::size_t most = 0;
+  for (const auto& id : operations.mistakes()) {
+    Fit fit = fit_of(id, checks, operations);
+    if (!fit.possible || fit.explained.size() < most) continue;
+    if (fit.explained.size() > most) fits.clear();
+    most = fit.explained.size();
+    fits[id] = std::move(fit);
+  }
+  if (fits.size() != 1) return;
+  for (auto* check : fits.begin()->second.explained) check->shown()->likely = {fits.begin()->first};
 }
 
 }  // namespace attn::judge

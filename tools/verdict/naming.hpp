@@ -20,8 +20,8 @@ class Recordings {
  public:
   /// One comparison: what was expected there, and which mistakes gave what.
   struct Place {
-    Fingerprint expected;
-    std::map<std::string, Fingerprint> got;  ///< by the mistake's id
+    Digest expected;
+    std::map<std::string, Digest> got;  ///< by the mistake's id
   };
 
   /// Reads them; empty when there is no such file.
@@ -32,18 +32,32 @@ class Recordings {
   /// @param again the same with other random numbers
   void add(const std::string& mistake, const Report& run, const Report& again);
 
+  /// Adds what an operation gave in a run (gate/operations.hpp): which checks fail, and what the two that tell most got, in
+  /// numbers and in words, if it is the same in the second run.
+  /// @return false, and nothing is added, when that tells nothing
+  bool add_operation(const std::string& sentence, const Report& run, const Report& again);
+
+  /// The sentences of two operations give the same at all places.
+  bool same(const std::string& a, const std::string& b) const;
+
+  /// Leaves out an operation.
+  void remove(const std::string& sentence);
+
   /// Leaves out comparisons of a check that tell nothing new: of each mistake two remain in each check, where there are
   /// two. A comparison that remains keeps all its mistakes.
   void thin_out();
 
-  /// JSON: the ids of all mistakes, and for each check a line per comparison, [number, expected, results]. What was
-  /// expected is "sizes:mean mean", such as "4x3x1:dux1 -4c0l", with means in units of 1e-9, in base 36. Results are
-  /// "mean mean mistake...,mean mean mistake...", with the mistakes' places in the list of ids; sizes come first where
-  /// they are not the expected ones.
+  /// JSON: the ids of all mistakes, each without the beginning that it shares with the one before, after two digits for the
+  /// length of that; and for each check a line per comparison, [number, expected, results]. Results are
+  /// separated by commas: a digest of what was got, and then the indices of the mistakes that gave it, two digits each.
   std::string text() const;
 
   /// Every place, by check and number of the comparison.
   const std::map<std::string, std::map<int, Place>>& checks() const { return checks_; }
+
+  /// What it was made of: a digest. Empty when that is not asked.
+  const std::string& stamp() const { return stamp_; }
+  void stamp(const std::string& stamp) { stamp_ = stamp; }
 
   /// The ids of all mistakes that were added.
   const std::set<std::string>& mistakes() const { return mistakes_; }
@@ -52,6 +66,7 @@ class Recordings {
   const Place* find(const std::string& check, const Comparison& comparison) const;
 
  private:
+  std::string stamp_;
   std::map<std::string, std::map<int, Place>> checks_;
   std::set<std::string> mistakes_;
 };
@@ -69,5 +84,10 @@ class Recordings {
 /// The first failing check, if it has no name for what it met, takes the one that another check about the same task
 /// found by comparing: also if it met an exception, a wrong shape or a crash.
 void name_mistakes(std::vector<CheckResult>& checks, const Recordings& recordings);
+
+/// Adds the sentence of the operation on the solution that explains what fails, where no catalogued mistake is named. It has to
+/// explain it exactly: all checks that fail with it fail, with the same numbers and words, and of the tasks of these checks no other
+/// check fails. The same numbers have to be more than a few, and not all 0. Nothing is added when several explain it.
+void name_operations(std::vector<CheckResult>& checks, const Recordings& operations);
 
 }  // namespace attn::judge

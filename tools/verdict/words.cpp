@@ -166,9 +166,11 @@ bool shows_the_difference(const std::optional<Excerpt>& excerpt, const WorstElem
 std::string likely_text(const std::vector<std::string>& ids, const Mistakes& mistakes) {
   if (mistakes.empty()) return joined(ids, "; or ");
   std::vector<std::string> says;
+  std::set<std::string> sentences(ids.begin(), ids.end());
   for (const auto& mistake : mistakes) {
-    if (std::find(ids.begin(), ids.end(), mistake.id) != ids.end()) says.push_back(mistake.says);
+    if (sentences.erase(mistake.id) != 0) says.push_back(mistake.says);
   }
+  says.insert(says.end(), sentences.begin(), sentences.end());  // of operations (naming.hpp)
   return joined(says, "; or ");
 }
 
