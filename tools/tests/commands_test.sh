@@ -51,7 +51,7 @@ holds "without a terminal no interview leaves a blank page" [ ! -e .learn/interv
 
 # ------------------------------------------------------------------------------------------------ the first look
 expect 0 "now  00 " "     01 " -- learn
-expect 0 "now  00 warm_up" -- learn watch
+expect 0 "> now  00   70 min  Warm-up" -- learn watch
 expect 0 '"lesson": "00_warm_up"' '"state": "untouched"' '"current": true' -- learn list --json
 holds "list --json is JSON" is_json
 expect 0 "attention-by-hand 0." -- learn version

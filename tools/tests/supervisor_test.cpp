@@ -86,7 +86,7 @@ TEST(Supervisor, JudgesEveryCheckAndSaysWhatItDid) {
       {"ReadsFromTheTerminal", {"failed"}},
       {"ReturnsAnEmptyCube",
        {"failed", {"shape   got 0 x 0 x 0, want 4 x 3 x 2 (L x E x B)", "what you returned is empty"}}},
-      {"ReturnsNaN", {"failed", {"NaN (not a number) at row 2, col 1, slice 1   (1 of 24 is NaN)"}}},
+      {"ReturnsNaN", {"failed", {"ok   (1 of 24 is NaN, not a number)", "NaN*"}}},
       {"IsNotWritten", {"not_written", {"TODO(00.1) is not written yet: ", "misbehaving_checks.cpp:"}}},
       {"FailsAndThenIsNotWritten", {"not_written", {"TODO(00.2) is not written yet: ", "./learn hint 00.2"}}},
       {"ThrowsMegabytes", {"failed", {"threw   xxx"}}},
