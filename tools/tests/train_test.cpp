@@ -76,7 +76,7 @@ bool shows(const Recipe& recipe, const std::string& mistake, std::size_t steps) 
   if (losses.empty()) return false;
   if (losses.size() < steps) return true;
   const auto is_same = [](double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); };
-  return !std::equal(losses.begin(), losses.begin() + steps, right.begin(), is_same);
+  return !std::equal(losses.begin(), losses.begin() + static_cast<std::ptrdiff_t>(steps), right.begin(), is_same);
 }
 
 TEST(Trainings, ThoseThatShowNothingAreListed) {
