@@ -179,7 +179,7 @@ inline void add_train_options(CLI::App& command, TrainOptions& options) {
   command
       .add_option_function<std::string>(
           "--resume", [&options](const std::string& folder) { options.resume = folder; },
-          "goes on with a training that was stopped: of this folder, or the newest one in models/trained")
+          "resumes a training that was stopped: of this folder, or the newest one in models/trained")
       ->expected(0, 1)
       ->type_name("FOLDER");
   command

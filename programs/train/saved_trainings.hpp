@@ -29,7 +29,7 @@ inline std::filesystem::path newest_training() {
   }
   if (newest.empty())
     throw std::invalid_argument("there is no training in " + trainings().string() +
-                                " to go on with: ./learn train begins one");
+                                " to resume: ./learn train begins one");
   return newest;
 }
 

@@ -65,7 +65,7 @@ TrainingConfig training_config_of(const Recipe& recipe);
 
 inline constexpr arma::uword batch_size = 32;  // of a task
 
-/// A training: all that is needed to go on with it. A saved one has exactly this.
+/// A training: all that is needed to resume it. A saved one has exactly this.
 struct Training {
   Recipe recipe;
   LanguageModel model;

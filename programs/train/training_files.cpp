@@ -175,11 +175,11 @@ SavedFile open_saved(std::string_view file) {
   try {
     saved.metadata = nlohmann::json::parse(file.substr(8, header_size)).at("__metadata__").get<Metadata>();
   } catch (const nlohmann::json::exception&) {
-    refuse_file("it has no __metadata__: it is no saved training");
+    refuse_file("it has no __metadata__: it is not a saved training");
   }
   Metadata& metadata = saved.metadata;
   if (metadata["format"] != format)
-    refuse_file("its format is \"" + shown(metadata["format"]) + "\": it is no saved training");
+    refuse_file("its format is \"" + shown(metadata["format"]) + "\": it is not a saved training");
   if (metadata["version"] != version) {
     refuse_file("its version is " + shown(metadata["version"]) + ", and this program reads version " + version +
                 ": go on with the program that wrote it");

@@ -18,7 +18,7 @@ std::filesystem::path usual_folder(const Recipe& recipe);
 /// `folder`, or where a finished training is kept in it, the first of `folder-2`, `folder-3` and so on that holds none.
 std::filesystem::path folder_beside_finished(const std::filesystem::path& folder);
 
-/// The command that goes on with a training.
+/// The command that resumes a training.
 std::string resume_command(const Recipe& recipe, const std::filesystem::path& folder);
 
 /// The folder of one training: training.safetensors, and for a text what ./learn generate reads, too. Each file is

@@ -55,7 +55,8 @@ std::string outcome_text(const TrainingReport& training, const std::string& fail
   const std::string steps = std::to_string(losses.size()) + (losses.size() == 1 ? " step" : " steps");
   if (!failure.empty()) return "after " + steps + " it " + failure;
   if (losses.empty()) return "ended before its first step";
-  if (!std::isfinite(losses.back())) return "its loss is no number from step " + std::to_string(losses.size()) + " on";
+  if (!std::isfinite(losses.back()))
+    return "its loss is not a number from step " + std::to_string(losses.size()) + " on";
   if (!training.outcome) return "loss " + with_decimals(losses.back(), 3) + " after " + steps;
   return "loss " + with_decimals(training.outcome->held_out_loss, 3) + " on held-out sequences, of which it writes " +
          with_decimals(100 * training.outcome->accuracy, 1) + " % right";

@@ -6,7 +6,7 @@
 
 #include "lesson/lesson.hpp"
 
-/// Mistakes that nobody wrote: one operation each on the solution, such as a factor left out. tools/gate/operations.py makes
+/// Mistakes that the catalogue lacks: one operation each on the solution, such as a factor left out. tools/gate/operations.py makes
 /// the edits and compiles them. What they give is recorded here, in tests/NN_name/operations.json. Where no catalogued mistake
 /// explains what a learner's file gives, it is looked up there (judge::name_operations).
 namespace attn::gate {

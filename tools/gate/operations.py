@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Records what mistakes give that nobody wrote: one operation each on a lesson's solution, such as a factor left out.
+"""Records what mistakes give that the catalogue lacks: one operation each on a lesson's solution, such as a factor left out.
 
     operations.py [NN ...]     writes tests/NN_name/operations.json of all lessons, or of these
 

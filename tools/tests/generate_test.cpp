@@ -130,9 +130,9 @@ learn::ModelPart part(const std::string& number, bool own, const std::string& wh
 
 TEST(PartsText, SaysWhoseAPartIsAndWhatIsNext) {
   EXPECT_EQ(learn::parts_text({part("20", true), part("21", false), part("22", true)}, "train"),
-            "2 of 3 parts are yours: 20, 22; ./learn 21 is next. Which: ./learn train --help");
+            "2 of 3 parts are yours: 20, 22; ./learn 21 is next. ./learn train --help lists them all");
   EXPECT_EQ(learn::parts_text({part("20", false), part("21", false)}, "generate"),
-            "0 of 2 parts are yours; ./learn 20 is next. Which: ./learn generate --help");
+            "0 of 2 parts are yours; ./learn 20 is next. ./learn generate --help lists them all");
   EXPECT_EQ(learn::parts_text({part("20", true), part("21", true)}, "train"), "2 of 2 parts are yours.");
   EXPECT_THAT(learn::parts_text({part("20", false, "does not pass")}, "train"),
               ::testing::HasSubstr("\n20 transformer_block is the reference's, as yours does not pass"));

@@ -20,7 +20,7 @@ text() { sed -n '/^It is/,/ prompt token/p' "$output" | sed '$d'; }
 own_parts() { paste -sd, build/dev/own_lessons_generate.txt; }
 
 # nothing is written yet: the text is the reference's
-expect 0 "0 of 10 parts are yours; ./learn 00 is next. Which: ./learn generate --help" "It is" "15 new tokens" -- write
+expect 0 "0 of 10 parts are yours; ./learn 00 is next. ./learn generate --help lists them all" "It is" "15 new tokens" -- write
 text >"$scratch/reference"
 holds "a text came out" [ -s "$scratch/reference" ]
 holds "no lesson was judged for it" [ ! -e .learn/state.json ]

@@ -414,7 +414,7 @@ TEST(DamagedTraining, IsRefusedWhenItIsSomethingElse) {
   EXPECT_NE(reason("hello"), "");
   EXPECT_NE(reason(std::string(1000, '\xff')), "");
   const fs::path other = fs::path(ATTN_ROOT) / "models" / "small" / "model.safetensors";
-  EXPECT_THAT(reason(std::string(MemoryMap(other).bytes())), HasSubstr("no saved training"));
+  EXPECT_THAT(reason(std::string(MemoryMap(other).bytes())), HasSubstr("it is not a saved training"));
 }
 
 TEST(DamagedTraining, IsRefusedForWhatItSays) {

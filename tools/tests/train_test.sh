@@ -20,7 +20,7 @@ text() { sed -n '/^For example/,$p' "$output" | sed '/tokens per second/d'; }
 own_parts() { paste -sd, build/dev/own_lessons_train.txt; }
 
 # nothing is written yet: the reference learns
-expect 0 "0 of 15 parts are yours; ./learn 00 is next. Which: ./learn train --help" "./learn train --break" "step 3 of 3" "What to look for" -- train
+expect 0 "0 of 15 parts are yours; ./learn 00 is next. ./learn train --help lists them all" "./learn train --break" "step 3 of 3" "What to look for" -- train
 text >"$scratch/reference"
 holds "no lesson was judged for it" [ ! -e .learn/state.json ]
 
@@ -36,7 +36,7 @@ text | sed 's/\[mine\]//g' >"$scratch/own"
 holds "the numbers are the same" cmp -s "$scratch/reference" "$scratch/own"
 expect 0 "All of it is the reference's." "step 3 of 3" "!are yours" "![mine]" "Saved in models/trained/reverse-2" -- learn train --steps 3 --reference
 
-# its checks pass, but here it throws, its loss is no number, or it crashes
+# its checks pass, but here it throws, its loss is not a number, or it crashes
 here='if (state.t == 1 \&\& model.config().max_position == 20)'
 changed "$here throw std::runtime_error(\"no second step\");"
 expect 1 "1 of 15 parts are yours: 27;" "The training threw an error: no second step" "./learn train --reference" \
@@ -81,7 +81,7 @@ expect 0 "after 1 step it threw an error: no second step" "Yours did not come to
 changed 'if (state.t == 1) std::abort();'
 expect 0 "after 1 step it crashed (Aborted)" -- mine
 changed 'if (state.t == 1) result.loss = arma::datum::nan;'
-expect 0 "its loss is no number from step 2 on" "Yours is not right" -- mine
+expect 0 "its loss is not a number from step 2 on" "Yours is not right" -- mine
 echo 'int broken = "text";' >>"$lesson/training.cpp"
 expect 2 "error" "Your files of 27 training do not build" "!For example" -- mine
 "$course/tools/tests/restore_copy.sh" "$course" "$copy"

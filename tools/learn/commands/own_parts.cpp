@@ -145,7 +145,7 @@ std::string parts_text(const std::vector<ModelPart>& parts, const std::string& p
       std::to_string(own.size()) + " of " + counted(static_cast<int>(parts.size()), "part") + " are yours";
   if (own.size() == parts.size()) return text + ".";
   if (!own.empty()) text += ": " + joined(own, ", ");
-  return text + "; ./learn " + next + " is next. Which: ./learn " + program + " --help" + notes;
+  return text + "; ./learn " + next + " is next. ./learn " + program + " --help lists them all" + notes;
 }
 
 int run_model(Course& course, const std::string& program, const std::vector<std::string>& words) {
