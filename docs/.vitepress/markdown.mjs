@@ -181,6 +181,11 @@ function dropBadges(md) {
   });
 }
 
+/** A line break is a space: Vue drops one between two elements, such as links. */
+function keepSpaces(md) {
+  md.renderer.rules.softbreak = () => " ";
+}
+
 /** {{ }} in code is a matrix, not a template of Vue's. */
 function keepBraces(md) {
   const { code_inline } = md.renderer.rules;
@@ -236,4 +241,4 @@ function addFacts(md) {
   });
 }
 
-export const plugins = [typesetFormulas, measureCode, addFacts, dropBadges, nameTerms, stackTables, captionFigures, fitLinks, linkMentions, keepBraces];
+export const plugins = [typesetFormulas, measureCode, addFacts, dropBadges, nameTerms, stackTables, captionFigures, fitLinks, linkMentions, keepSpaces, keepBraces];
