@@ -10,7 +10,7 @@ def appending():
     words = ["the", "cat", "sat", "down", "because"]
     figure = Figure(
         "Prefill fills three rows of the KV cache; each decode step appends one row, and its query attends to all rows",
-        226,
+        236,
     )
     top, height = 78, 22
     panels = ((8, "prefill", 3, 0, "down"), (126, "decode", 4, 3, "because"), (250, "decode", 5, 4, "it"))
@@ -20,11 +20,10 @@ def appending():
         figure.text(left + 57, 70, "K", "dim small", "middle")
         figure.text(left + 81, 70, "V", "dim small", "middle")
         for i in range(rows):
-            colour = "blue" if i < old else "orange"
             y = top + i * height
             figure.text(left + 42, y + 15, words[i], "small", "end")
-            for column in (46, 70):
-                figure.rect(left + column, y + 2, 22, height - 4, colour, 0.25 if i < old else 0.6, colour, 2)
+            for column, colour in ((46, "orange"), (70, "green")):
+                figure.rect(left + column, y + 2, 22, height - 4, colour, 0.12 if i < old else 0.75, colour, 2)
         figure.line(
             (left + 98, top + 4),
             (left + 102, top + 4),
@@ -34,10 +33,10 @@ def appending():
         )
         figure.text(left, 54, f"writes: {written}", "small")
     bottom = top + 5 * height + 16
-    figure.rect(8, bottom - 9, 10, 10, "orange", 0.6, None, 2)
-    figure.text(24, bottom, "appended by this call", "small")
-    figure.rect(170, bottom - 9, 10, 10, "blue", 0.25, None, 2)
-    figure.text(186, bottom, "kept from the calls before", "small")
+    for left, opacity, words in ((8, 0.75, "appended by this call"), (182, 0.12, "kept from before")):
+        figure.rect(left, bottom - 9, 10, 10, "orange", opacity, "orange", 2)
+        figure.rect(left + 12, bottom - 9, 10, 10, "green", opacity, "green", 2)
+        figure.text(left + 28, bottom, words, "small")
     figure.text(8, bottom + 20, "The bracket: rows that the last query attends to.", "dim small")
     return figure
 
