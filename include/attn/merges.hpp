@@ -20,7 +20,7 @@ struct CountedWord {
 using PiecePair = std::pair<std::string, std::string>;
 
 /// The pair of neighbours that occurs most often. Each place counts as often as its word does; no pair crosses from one
-/// word to the next. Of equals, the one that is met first when the words are read in their order.
+/// word to the next. On a tie, the one that is met first when the words are read in their order.
 ///
 /// @return two empty strings when there is no pair: every word is a single piece
 PiecePair most_frequent_pair(const std::vector<CountedWord>& words);

@@ -8,8 +8,8 @@ namespace attn {
 
 // l o w · l o w e r -> (l, o)
 PiecePair most_frequent_pair(const std::vector<CountedWord>& words) {
-  // TODO(10.8): count each pair of neighbours as often as its word occurs, and return the most frequent pair; of equals
-  // the one that is met first. Two empty strings when there is no pair.
+  // TODO(10.8): count each pair of neighbours as often as its word occurs, and return the most frequent pair; on a
+  // tie, the one that is met first. Two empty strings when there is no pair.
   todo("10.8");
 }
 
