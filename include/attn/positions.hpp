@@ -25,7 +25,7 @@ enum class RopePairing {
   half_split    ///< p and p + D / 2: GPT-NeoX, Llama in Hugging Face's transformers
 };
 
-/// Rotary position embedding: turns every pair (a, b) of features of a row by an angle that grows with its position.
+/// Rotary position embedding: rotates every pair (a, b) of features of a row by an angle that grows with its position.
 ///
 ///   a' = a cos(angle) - b sin(angle)      angle = position · speed of the pair
 ///   b' = a sin(angle) + b cos(angle)

@@ -21,7 +21,7 @@ arma::cube apply_rope(const arma::cube& X, RopePairing pairing, const arma::umat
                       const arma::rowvec& speeds) {
   // TODO(14.2): reject an X with a size of zero or an odd number of columns, positions and speeds that do not fit X, and
   // speeds that are not finite. Empty positions are 0, 1, ... L-1, empty speeds those of 14.1 with D instead of E. Then
-  // turn every pair of features by its angle. `pairing` says which two columns are a pair.
+  // rotate every pair of features by its angle. `pairing` says which two columns are a pair.
   todo("14.2");
 }
 
@@ -42,7 +42,7 @@ arma::rowvec alibi_slopes(arma::uword num_heads) {
 // -> (L x S x H)
 arma::cube alibi_bias(arma::uword num_heads, arma::uword L, arma::uword S) {
   // TODO(14.5): reject an L or S of zero. Then minus the slope of the head times the distance from query to key, where
-  // query i stands at position i + S - L.
+  // query i is at position i + S - L.
   todo("14.5");
 }
 
