@@ -77,12 +77,12 @@ def widths():
         figure.text(left, 42, label, "dim small")
         for row, (name, columns, colour) in enumerate(
             (
-                ("X", E, "green"),
+                ("X", E, "dim"),
                 ("Q", H * D, "blue"),
                 ("K", G * D, "orange"),
-                ("V", G * D, "orange"),
-                ("context", H * D, "blue"),
-                ("output", E, "green"),
+                ("V", G * D, "green"),
+                ("context", H * D, "dim"),
+                ("output", E, "dim"),
             )
         ):
             y, bar = 52 + 30 * row, columns * 90 / 2048

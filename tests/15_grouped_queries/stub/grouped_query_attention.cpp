@@ -22,8 +22,8 @@ GroupedQueryAttention::GroupedQueryAttention(arma::uword embed_dim, arma::uword 
 
 // X (L x E x B), mask (L x L x 1, B or H·B) -> (L x E x B)
 arma::cube GroupedQueryAttention::forward(const arma::cube& X, const Mask& mask) {
-  // TODO(15.2): reject an X or a mask of the wrong shape. Then attention as in lesson 07, without dropout: but K and V
-  // have G slices a sequence, and each slice of Q has to find its own among them. Copy no slice and no whole cube. Keep
+  // TODO(15.2): reject an X or a mask of the wrong shape. Then attention as in lesson 07, without dropout. But K and V
+  // have G slices per sequence, and each slice of Q has to find its own among them. Copy no slice and no whole cube. Keep
   // the weights in attention_weights_.
   todo("15.2");
 }
