@@ -46,8 +46,8 @@ def mean():
     figure = Figure("Query 0: head 0 prefers key 1, head 1 key 0; their mean is what neither head did", 186)
     for left, weights, title, colour in (
         (28, heads[0], "head 0", "blue"),
-        (148, heads[1], "head 1", "blue"),
-        (268, heads.mean(axis=0), "their mean", "orange"),
+        (148, heads[1], "head 1", "orange"),
+        (268, heads.mean(axis=0), "their mean", "purple"),
     ):
         figure.text(left + 32, 22, title, f"{colour} strong", "middle")
         figure.bars(left, 134, weights[0], 28, 84, 8, colour=colour, digits=2, labels=("key 0", "key 1"))

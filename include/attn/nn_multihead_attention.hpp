@@ -69,7 +69,7 @@ class MultiheadAttention {
   MultiheadAttention(arma::uword embed_dim, arma::uword num_heads, double dropout_p = 0.0, bool bias = true,
                      arma::uword kdim = 0, arma::uword vdim = 0);
 
-  /// Takes over PyTorch's parameters. Where kdim and vdim are both E, in_proj_weight is read, and else the three
+  /// Copies PyTorch's parameters. Where kdim and vdim are both E, in_proj_weight is read, and else the three
   /// separate weights; those of the other kind are ignored.
   ///
   /// @throws std::invalid_argument naming the parameter, its shape and what was expected; nothing has changed then.

@@ -18,7 +18,7 @@ MultiheadAttention::MultiheadAttention(arma::uword embed_dim, arma::uword num_he
 
 void MultiheadAttention::load_state(const MultiheadAttentionState& state) {
   // TODO(11.2): first check every parameter of the state against the sizes of this layer, biases too (3E and E numbers,
-  // or none when the layer has none). Then take all of them over. PyTorch's weights are (out x in).
+  // or none when the layer has none). Then copy all of them. PyTorch's weights are (out x in).
   // When kdim and vdim are E, the three weights are packed in in_proj_weight; else they are q_, k_ and v_proj_weight.
   todo("11.2");
 }
