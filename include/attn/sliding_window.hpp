@@ -9,9 +9,9 @@ namespace attn {
 /// The keys that query i may attend to in a causal sliding window (Beltagy et al. 2020, section 3.1; Jiang et al. 2023,
 /// section 2), with attention sinks (Xiao et al. 2023, section 3.2).
 ///
-/// The queries are the last L of the S tokens, as in causal_mask: query i is at place p = i + S - L. It attends to
+/// The queries are the last L of the S tokens, as in causal_mask: query i is at position p = i + S - L. It attends to
 /// the `window` newest keys, its own among them (p - window < j <= p), and to the first `sinks` keys (j < sinks), but
-/// to no key after its own place (j > p). Window and sinks may be larger than the text.
+/// to no key after its own position (j > p). Window and sinks may be larger than the text.
 ///
 /// The keys are computed, not searched for: a long text takes no longer than a short one.
 ///

@@ -13,9 +13,9 @@ namespace attn {
 
 // -> the keys of query i, ascending, each once
 arma::uvec window_keys(arma::uword i, arma::uword L, arma::uword S, arma::uword window, arma::uword sinks) {
-  // TODO(17.1): reject an L, S or window of zero, and an i that is not below L. Query i is at place i + S - L. It sees
-  // the first `sinks` keys as far as they are before its window, and then the `window` newest keys up to its place; none
-  // when i + S is below L. arma::uword never goes below zero: add and compare before you subtract.
+  // TODO(17.1): reject an L, S or window of zero, and an i that is not below L. Query i is at position i + S - L. It
+  // sees the first `sinks` keys as far as they are before its window, and then the `window` newest keys up to its
+  // position; none when i + S is below L. arma::uword never goes below zero: add and compare before you subtract.
   todo("17.1");
 }
 
