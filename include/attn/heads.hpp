@@ -15,7 +15,7 @@ namespace attn {
 /// @throws std::invalid_argument naming X or num_heads and its size, when a size is zero or H does not divide E.
 arma::cube split_heads(arma::cube X, arma::uword num_heads);
 
-/// The way back: puts the H heads of each sequence side by side. A cube that is moved in keeps its memory.
+/// The inverse of split_heads: puts the H heads of each sequence side by side. A cube that is moved in keeps its memory.
 ///
 /// @param X_heads (L x D x H·B)
 /// @return        (L x E x B)

@@ -16,7 +16,7 @@ arma::cube split_heads(arma::cube X, arma::uword num_heads) {
 
 // X_heads (L x D x H·B) -> (L x E x B)
 arma::cube merge_heads(arma::cube X_heads, arma::uword num_heads) {
-  // TODO(06.2): the way back. Here num_heads must divide the number of slices.
+  // TODO(06.2): the inverse of split_heads. Here num_heads must divide the number of slices.
   todo("06.2");
 }
 
