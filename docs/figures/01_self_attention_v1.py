@@ -36,8 +36,8 @@ def flow():
     figure.text(248, 124, "each row", "dim small")
     figure.matrix(196, 146, weights, 4, wide, shade=1, colour="purple")
     figure.text(240, 139, "weights", "purple strong", "middle")
-    figure.text(290, 167, "who takes", "dim small")
-    figure.text(290, 181, "from whom", "dim small")
+    figure.text(290, 167, "rows: Q,", "dim small")
+    figure.text(290, 181, "columns: K", "dim small")
     figure.arrow((240, 198), (240, 234))
     figure.text(248, 219, "times V", "dim small")
     figure.matrix(196, 256, context, 4, wide)
@@ -63,19 +63,19 @@ WORDS = {
 def heat():
     keys, queries = (7 * np.array([word[n] for word in WORDS.values()]) for n in (0, 1))
     weights = softmax(queries @ keys.T / 7 / np.sqrt(3))
-    figure = Figure("A map of weights with a word for each row and column: it takes most from cat", 268)
+    figure = Figure('A map of weights with a word for each row and column: the row of "it" takes most from "cat"', 268)
     left, top, width, height = 66, 70, 35, 21
     names = list(WORDS)
     figure.matrix(left, top, weights, 2, (width, height), shade=1, colour="purple")
     for n, name in enumerate(names):
-        strong = "orange strong" if name == "it" else "dim"
+        strong = "blue strong" if name == "it" else "dim"
         figure.text(left - 6, top + n * height + 15, name, f"{strong} small", "end")
         figure.parts.append(
             f'<text transform="translate({left + n * width + 21} {top - 6}) rotate(-50)" '
             f'class="{"orange strong" if name == "cat" else "dim"} small">{name}</text>'
         )
-    figure.rect(left, top + names.index("it") * height, len(names) * width, height, "card", 0, "orange", 0)
-    figure.text(12, 260, "Row: who takes. Column: from whom.", "dim small")
+    figure.rect(left, top + names.index("it") * height, len(names) * width, height, "card", 0, "blue", 0)
+    figure.text(12, 260, "Row: the query, which takes. Column: the key.", "dim small")
     return figure
 
 
