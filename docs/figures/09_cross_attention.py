@@ -13,11 +13,11 @@ def encoder_decoder():
     figure.text(66, 24, "source", "strong", "middle")
     figure.text(66, 39, "S tokens", "dim small", "middle")
     figure.arrow((66, 46), (66, 88))
-    figure.box(14, 90, 104, 36, "encoder", "", "orange")
+    figure.box(14, 90, 104, 36, "encoder", "", "dim")
     figure.arrow((66, 126), (66, 192))
     figure.text(74, 156, "once per", "dim small")
     figure.text(74, 169, "source", "dim small")
-    figure.box(14, 194, 104, 44, "memory, S x E", "strong", "orange", 0.3)
+    figure.box(14, 194, 104, 44, "memory, S x E", "strong", "dim")
 
     middle = 284
     figure.text(middle, 24, "text so far", "strong", "middle")
@@ -26,7 +26,7 @@ def encoder_decoder():
     for line, words in enumerate(("decoder", "layer, one", "of N")):
         figure.text(152, 80 + 14 * line, words, "dim small")
     figure.arrow((middle, 46), (middle, 80))
-    figure.rect(220, 82, 126, 40, "blue", 0.12, "blue")
+    figure.rect(220, 82, 126, 40, "purple", 0.12, "purple")
     figure.text(middle, 99, "self-attention", "strong", "middle")
     figure.text(middle, 114, "L x L, causal", "dim small", "middle")
     figure.line((middle, 122), (middle, 134), colour="blue")
@@ -37,16 +37,16 @@ def encoder_decoder():
     figure.text(middle, 207, "cross-attention", "strong", "middle")
     figure.text(middle, 222, "L x S, not causal,", "dim small", "middle")
     figure.text(middle, 235, "padding blocked", "dim small", "middle")
-    for y, weight, made in ((203, "W_k", "K"), (229, "W_v", "V")):
-        figure.line((118, 216), (132, 216), (132, y), (152, y), colour="orange")
-        figure.box(152, y - 10, 36, 20, weight, "small", "orange")
-        figure.arrow((188, y), (218, y), colour="orange")
-        figure.text(196, y - 4, made, "orange strong")
-    figure.arrow((132, 229), (132, 314), (160, 314), colour="orange", dashed=True)
+    for y, weight, made, colour in ((203, "W_k", "K", "orange"), (229, "W_v", "V", "green")):
+        figure.line((118, 216), (132, 216), (132, y), (152, y))
+        figure.box(152, y - 10, 36, 20, weight, "small", colour)
+        figure.arrow((188, y), (218, y), colour=colour)
+        figure.text(196, y - 4, made, f"{colour} strong")
+    figure.arrow((132, 229), (132, 314), (160, 314), dashed=True)
     figure.text(165, 318, "to the other", "dim small")
     figure.text(165, 331, "layers, too", "dim small")
     figure.arrow((middle, 242), (middle, 258))
-    figure.box(220, 260, 126, 26, "MLP", "", "green")
+    figure.box(220, 260, 126, 26, "MLP", "", "dim")
     figure.arrow((middle, 286), (middle, 318))
     figure.text(middle, 334, "L x E", "strong", "middle")
     return figure
@@ -66,7 +66,7 @@ def masks():
     figure = Figure(title, 224)
     for left, head, detail, mask, colour, asked in (
         (42, "self-attention", "its own past only", np.tri(length), "blue", "the text itself"),
-        (206, "cross-attention", "all of the source", allowed, "purple", "the source"),
+        (206, "cross-attention", "all of the source", allowed, "blue", "the source"),
     ):
         figure.text(left - 26, 22, head, "strong")
         figure.text(left - 26, 37, detail, "dim small")
@@ -75,7 +75,7 @@ def masks():
         rows = [str(i) for i in range(length)]
         figure.matrix(left, top, mask, None, (cell, cell), 1, colour, rows, [str(j) for j in range(mask.shape[1])])
     under = top + cell * length
-    figure.line((278, under + 4), (332, under + 4), colour="orange", width=2)
+    figure.line((278, under + 4), (332, under + 4), width=2)
     figure.text(305, under + 18, "padding", "dim small", "middle")
     for x, opacity, words in ((42, 0.75, "may attend"), (152, 0, "blocked")):
         figure.rect(x, under + 30, 12, 12, "blue", opacity, "faint", 0)
