@@ -42,7 +42,7 @@ double seconds_since(steady_clock::time_point start) {
 
 /// Waits until something holds. @return whether it did in time
 template <typename Condition>
-bool comes_true(Condition condition, double seconds = 10) {
+bool comes_true(Condition condition, double seconds = 30) {
   for (const auto start = steady_clock::now(); !condition(); poll(nullptr, 0, 5)) {
     if (seconds_since(start) > seconds) return false;
   }
@@ -50,7 +50,7 @@ bool comes_true(Condition condition, double seconds = 10) {
 }
 
 /// The exit code of a program that ends soon.
-int exit_code(Process& process, double seconds = 10) {
+int exit_code(Process& process, double seconds = 30) {
   EXPECT_TRUE(comes_true([&] { return process.ended(); }, seconds));
   return process.exit_code();
 }
@@ -110,7 +110,7 @@ TEST_F(Processes, WakeWhoeverPollsWhenTheyEnd) {
   pollfd waiting{process.wake_fd(), POLLIN, 0};
   EXPECT_EQ(poll(&waiting, 1, 50), 0);
   EXPECT_EQ(poll(&waiting, 1, 10000), 1);
-  EXPECT_TRUE(comes_true([&] { return process.ended(); }, 1));
+  EXPECT_TRUE(comes_true([&] { return process.ended(); }));
 }
 
 TEST_F(Processes, AreStoppedWhenTheirTimeIsOver) {
@@ -121,7 +121,7 @@ TEST_F(Processes, AreStoppedWhenTheirTimeIsOver) {
   EXPECT_EQ(exit_code(process), 128 + SIGTERM);
   EXPECT_TRUE(process.overran());
   EXPECT_GE(seconds_since(start), 1);
-  EXPECT_LT(seconds_since(start), 5);
+  EXPECT_LT(seconds_since(start), 30);
 }
 
 TEST_F(Processes, MayComputeOnlySoLong) {
@@ -164,7 +164,7 @@ TEST_F(Processes, AreStoppedEvenWhenTheyDoNotWantTo) {
   const pid_t itself = number_in("itself");
   const auto start = steady_clock::now();
   process.stop();
-  EXPECT_LT(seconds_since(start), 5);
+  EXPECT_LT(seconds_since(start), 30);
   EXPECT_EQ(process.exit_code(), 128 + SIGKILL);
   EXPECT_TRUE(gone(itself));
 }
@@ -300,7 +300,7 @@ TEST_F(Jobs, AreStoppedByCtrlCWithoutTheToolWhileItWaits) {
   });
   const auto start = steady_clock::now();
   job.wait({});
-  EXPECT_LT(seconds_since(start), 10);
+  EXPECT_LT(seconds_since(start), 30);
   EXPECT_TRUE(ended_well(interrupter));
   EXPECT_TRUE(gone(itself));
   EXPECT_EQ(job.last_code, -1);
@@ -322,7 +322,7 @@ TEST_F(Processes, AreAskedOnlySoLongAndDieWithWhatTheyStarted) {
   EXPECT_EQ(answer.output, "so far\n");
   EXPECT_TRUE(comes_true([&] { return gone(number_in("started")); }));
   EXPECT_EQ(ask(sh("exec >&-; sleep 60"), scratch.path(), "", 1).exit_code, 128 + SIGKILL);
-  EXPECT_LT(seconds_since(start), 10);
+  EXPECT_LT(seconds_since(start), 30);
 }
 
 }  // namespace
