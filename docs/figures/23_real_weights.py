@@ -110,17 +110,17 @@ def weights():
     W_q, W_k = [[1, 2], [0, 1]], [[1, 1], [0, 2]]
     transposed = [list(column) for column in zip(*W_q)]
     panels = [
-        ("right", "loaded right", (W_q, W_k)),
-        ("transposed", "W_q transposed", (transposed, W_k)),
-        ("exchanged", "exchanged", (W_k, W_q)),
+        ("right", "✓ loaded right", (W_q, W_k)),
+        ("transposed", "✗ W_q transposed", (transposed, W_k)),
+        ("exchanged", "✗ exchanged", (W_k, W_q)),
     ]
     for k, (case, title, (query, key)) in enumerate(panels):
-        left, colour, cell = 12 + 118 * k, "green" if k == 0 else "orange", (22, 22)
+        left, colour, cell = 12 + 118 * k, "green" if k == 0 else "red", (22, 22)
         figure.text(left + 50, 20, title, f"small strong {colour}", "middle")
         for name, matrix, shift, changed in (("W_q", query, 0, k > 0), ("W_k", key, 56, k == 2)):
             figure.text(left + shift + 22, 42, name, "small dim", "middle")
             if changed:
-                figure.rect(left + shift, 48, 44, 44, "orange", 0.15, None, 0)
+                figure.rect(left + shift, 48, 44, 44, "red", 0.12, None, 0)
             figure.matrix(left + shift, 48, matrix, 0, cell)
         figure.arrow((left + 50, 98), (left + 50, 112))
         figure.text(left + 58, 109, "Q Kᵀ", "small dim")
@@ -133,7 +133,7 @@ def weights():
             figure.rect(left + 30, top, 44, 14, "faint", 0.5, None, 2)
             figure.rect(left + 30, top, 44 * weight, 14, colour, 0.75, None, 2)
             figure.text(left + 78, top + 11, f"{weight:.2f}", "small mono")
-    figure.text(12, 182, "What token 1 (the shaded row of scores) attends to:", "small")
+    figure.text(12, 182, "Attention weights of token 1, the shaded row:", "small")
     figure.text(12, 254, "Token 0 attends to itself alone, in all three.", "small dim")
     return figure
 
