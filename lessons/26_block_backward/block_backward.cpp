@@ -5,16 +5,16 @@
 
 namespace attn {
 
-// X (L x E x B), mask as in multi_head_forward -> output (L x E x B), and what is kept
+// X (L x E x B), mask as in multi_head_forward -> output (L x E x B), and the saved activations
 BlockForward block_forward(const DecoderBlock& block, const arma::cube& X, const Mask& mask) {
-  // TODO(26.5): h = X + attention(attention_norm(X)), output = h + feed_forward(feed_forward_norm(h)), by the forward
-  // passes that keep: multi_head_forward and network_forward. Reject an X of the wrong shape.
+  // TODO(26.5): h = X + attention(attention_norm(X)), output = h + feed_forward(feed_forward_norm(h)), with the forward
+  // passes that save activations: multi_head_forward and network_forward. Save X and h. Reject an X of the wrong shape.
   todo("26.5");
 }
 
 // d_output (L x E x B) -> d_X (L x E x B), and the gradients of all four layers
 BlockBackward block_backward(const DecoderBlock& block, const arma::cube& d_output, const KeptBlock& kept) {
-  // TODO(26.5): each sum hands its gradient on twice: past the branch, and into it. Reject a d_output of the wrong
+  // TODO(26.5): each sum passes its gradient on twice: past the branch, and into it. Reject a d_output of the wrong
   // shape.
   todo("26.5");
 }

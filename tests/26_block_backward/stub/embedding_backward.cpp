@@ -11,7 +11,7 @@ namespace attn {
 // ids (L x B), d_Y (L x E x B) -> (V x E)
 arma::mat embedding_backward(const Embedding& embedding, const arma::umat& ids, const arma::cube& d_Y) {
   // TODO(26.6): each row of d_Y belongs to the row of the weight that was copied there. Reject shapes that do not fit,
-  // and ids that are no row.
+  // and ids that have no row.
   todo("26.6");
 }
 

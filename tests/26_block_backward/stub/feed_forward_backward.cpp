@@ -6,9 +6,9 @@
 
 namespace attn {
 
-// X (L x E x B) -> output (L x E x B), and what is kept
+// X (L x E x B) -> output (L x E x B), and the saved activations
 FeedForwardForward feed_forward_forward(const FeedForward& layer, const arma::cube& X) {
-  // TODO(26.4): what the layer gives; keep X, and what up_proj gives before the activation. Reject a wrong shape.
+  // TODO(26.4): the output of the layer; save X, and what up_proj gives before the activation. Reject a wrong shape.
   todo("26.4");
 }
 
@@ -19,9 +19,9 @@ FeedForwardBackward feed_forward_backward(const FeedForward& layer, const arma::
   todo("26.4");
 }
 
-// X (L x E x B) -> output (L x E x B), and what is kept
+// X (L x E x B) -> output (L x E x B), and the saved activations
 FeedForwardForward swiglu_forward(const SwiGLU& layer, const arma::cube& X) {
-  // TODO(26.4): what the layer gives; keep X, the gate before silu, and up. Reject a wrong shape.
+  // TODO(26.4): the output of the layer; save X, the gate before silu, and up. Reject a wrong shape.
   todo("26.4");
 }
 
