@@ -52,7 +52,7 @@ def valley():
     def place(point):
         return left + (point[0] + 1.7) / 4.1 * width, top + (1.75 - point[1]) / 2.3 * height
 
-    figure.text(12, 17, "loss: the lines are where it is 4, 16, 36, 64", "dim small")
+    figure.text(12, 17, "two parameters; lines: the loss is 4, 16, 36, 64", "dim small")
     frame = f'x="{left}" y="{top}" width="{width}" height="{height}"'
     figure.parts.append(f'<clipPath id="frame"><rect {frame}/></clipPath><g clip-path="url(#frame)">')
     for level in (4.0, 16.0, 36.0, 64.0):
@@ -70,8 +70,8 @@ def valley():
         figure.rect(x - 9, y - 7, 18, 14, "card", 1, None, 0)
         figure.text(x, y + 4, f"{level:.0f}", "dim small", "middle")
     paths = (
-        (sgd_path(60), "orange", {1: (-10, 12), 2: (-4, -8), 3: (10, 14), 4: (8, -7)}),
-        (adam_path(60), "blue", {5: (12, -4), 10: (-2, 17), 20: (-2, -12), 30: (10, -2)}),
+        (sgd_path(60), "orange", {1: (-10, 12), 2: (10, -3), 3: (10, 14), 4: (9, 1)}),
+        (adam_path(60), "blue", {5: (12, -4), 10: (-2, 17), 20: (-14, 12), 30: (10, -2)}),
     )
     for path, colour, labels in paths:
         figure.line(*(place(point) for point in path), colour=colour, width=1.6)
@@ -90,7 +90,7 @@ def valley():
     x, y = place(LOWEST)
     figure.line((x - 5, y), (x + 5, y), colour="ink", width=1.6)
     figure.line((x, y - 5), (x, y + 5), colour="ink", width=1.6)
-    figure.text(x - 6, y + 24, "lowest, loss 0", "small strong", "middle")
+    figure.text(x + 2, y - 22, "lowest, loss 0", "small strong", "middle")
     figure.line((12, 240), (32, 240), colour="orange", width=2)
     figure.text(38, 244, "gradient descent: after 60 steps the", "small")
     figure.text(38, 258, f"loss is {loss_at(paths[0][0][60]):.1f}", "small")

@@ -37,7 +37,7 @@ def columns():
     figure.text(12, top - 26, "1  Hold a block of keys", "strong")
     triangle(figure, left, top, tile, column, 0, None)
     figure.box(words, top + 4, 92, 22, "K, V: read", "small", "blue")
-    figure.box(words, top + 34, 148, 22, "d_K, d_V: as so far", "small", "purple")
+    figure.box(words, top + 34, 148, 22, "d_K, d_V: the sums so far", "small", "purple")
     figure.text(words, top + 76, "All four stay in the fast", "dim small")
     figure.text(words, top + 91, "memory until step 3.", "dim small")
 

@@ -23,7 +23,7 @@ def turned(X, positions):
 
 
 def turns(draw, count=8, tokens=3):
-    """The error of each turn, when all keys in the cache are turned in each of them."""
+    """The error of each turn, when all keys in the cache are rotated in each of them."""
     Q, K, V = draw.standard_normal((3, count * tokens, WIDTH))
     every = np.arange(count * tokens)
     right = attend(turned(Q, every), turned(K, every), V, causal(len(Q), len(Q)))
@@ -135,7 +135,7 @@ def strips():
 
 def diagonal():
     """29.6: which tiles the diagonal crosses, with 0 and with 2 tokens in the cache."""
-    figure = Figure("Task 29.6: after two cached tokens the diagonal of a query block crosses two tiles of keys", 224)
+    figure = Figure("Task 29.6: after two cached tokens the diagonal of a query block crosses two tiles of keys", 242)
     tile, cell, L = 4, 15, 8
     for left, prefix in ((14, 0), (196, 2)):
         top, S = 52, prefix + L
@@ -153,8 +153,9 @@ def diagonal():
             figure.line((left, top + k * cell), (left + S * cell, top + k * cell), colour="ink")
         for k in (*range(0, S, tile), S):
             figure.line((left + k * cell, top), (left + k * cell, top + L * cell), colour="ink")
+    figure.text(14, 232, "Rows: queries. Columns: keys. Thick lines: tiles.", "dim small")
     for k, (fill, opacity, words) in enumerate(
-        (("blue", 0.45, "seen, rightly"), ("red", 0.8, "seen, but in the future: its tile is not masked"))
+        (("blue", 0.45, "seen, and may be seen"), ("red", 0.8, "seen, but in the future: its tile is not masked"))
     ):
         figure.rect(14, 184 + 18 * k, 12, 12, fill, opacity, "faint", 0)
         figure.text(32, 194 + 18 * k, words, "dim small")

@@ -10,11 +10,11 @@
 
 namespace attn {
 
-// Q (L x D x N), K (S x D x N), V (S x Dv x N), mask (L x S x M), keep (L x S x N) -> context (L x Dv x N), and what is
-// kept
+// Q (L x D x N), K (S x D x N), V (S x Dv x N), mask (L x S x M), keep (L x S x N) -> context (L x Dv x N), and the
+// saved activations
 AttentionForward attention_forward(const arma::cube& Q, const arma::cube& K, const arma::cube& V, const Mask& mask,
                                    const Mask& keep, double p) {
-  // TODO(24.4): attention under a mask, with dropout on the weights where keep is not empty. Keep what the backward pass
+  // TODO(24.4): attention under a mask, with dropout on the weights where keep is not empty. Save what the backward pass
   // needs. Reject shapes that do not fit.
   todo("24.4");
 }

@@ -11,7 +11,7 @@ namespace attn {
 // logits (L x V x B), targets (L x B) -> one number
 double cross_entropy(const arma::cube& logits, const arma::umat& targets) {
   // TODO(24.6): the mean of -log(softmax(row)) at the target, over the tokens whose target counts. It must be safe for
-  // logits of 1000. Reject shapes that do not fit, and targets that are no class.
+  // logits of 1000. Reject shapes that do not fit, and targets that are not a class.
   todo("24.6");
 }
 

@@ -11,10 +11,10 @@
 
 namespace attn {
 
-// X (L x E x B), mask (L x L x M), keep (L x L x H·B) -> output (L x E x B), and what is kept
+// X (L x E x B), mask (L x L x M), keep (L x L x H·B) -> output (L x E x B), and the saved activations
 MultiHeadForward multi_head_forward(const DecoderAttention& layer, const arma::cube& X, const Mask& mask,
                                     const Mask& keep, double p) {
-  // TODO(25.5): the layer's forward pass with attention_forward. Keep X, what attention_forward keeps, and the merged
+  // TODO(25.5): the layer's forward pass with attention_forward. Save X, what attention_forward saves, and the merged
   // heads. Reject an X of the wrong shape, and a layer with qk_norm or soft_cap.
   todo("25.5");
 }

@@ -41,7 +41,7 @@ FlashGradients flash_backward(const arma::fcube& d_output, const arma::fcube& Q,
 }
 
 BackwardCost attention_backward_cost(arma::uword L, arma::uword S, arma::uword D, arma::uword key_block) {
-  // TODO(28.5): reject zeros (require_positive). Count in double: FLOPs, bytes moved and bytes kept, each without tiles
+  // TODO(28.5): reject zeros (require_positive). Count in double: FLOPs, bytes moved and bytes saved, each without tiles
   // and in tiles; the header says what counts.
   todo("28.5");
 }
