@@ -11,13 +11,14 @@ MAX_LENGTH = 6
 
 
 def hatch(figure, x, y, width, height, step=6):
-    """Slanted lines over a box, for what is padding."""
+    """Slanted lines below the numbers of a box, for what is padding."""
     lines = []
     for start in np.arange(step, width + height, step):
         x0, y0 = min(start, width), max(start - width, 0)
         x1, y1 = max(start - height, 0), min(start, height)
         lines.append(f"M{x + x0:.1f} {y + y0:.1f}L{x + x1:.1f} {y + y1:.1f}")
-    figure.parts.append(f'<path d="{"".join(lines)}" class="dim-line" stroke-width="0.8"/>')
+    first_text = next(i for i, part in enumerate(figure.parts) if part.startswith("<text"))
+    figure.parts.insert(first_text, f'<path d="{"".join(lines)}" class="faint-line" stroke-width="1.2"/>')
 
 
 def cell(figure, x, y, width, height, text, colour, opacity=0.16):
