@@ -301,7 +301,7 @@ def curves():
     def place(step, loss):
         return left + step / STEPS * (right - left), bottom - min(loss, most) / most * (bottom - top)
 
-    figure.text(12, 18, "loss, nats per token", "small strong")
+    figure.text(12, 18, "loss per token", "small strong")
     for loss in (0, 0.5, 1, 1.5):
         figure.line(place(0, loss), place(STEPS, loss), colour="faint")
         figure.text(left - 6, place(0, loss)[1] + 4, f"{loss:g}", "dim small", "end")
@@ -315,7 +315,7 @@ def curves():
     lines = (
         ("small", "green", "8 3 2 3", "AdamW, 0.0003", -3),
         ("large", "purple", "2 3", "AdamW, 0.1", 4),
-        ("sgd", "orange", "8 4", "SGD, 0.5", -2),
+        ("sgd", "orange", "8 4", "descent, 0.5", -2),
         ("schedule", "blue", False, "AdamW, schedule", 4),
     )
     for name, colour, dashes, label, shift in lines:

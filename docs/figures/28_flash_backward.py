@@ -58,8 +58,8 @@ def columns():
     x = left + (column + 0.5) * tile
     figure.arrow((x, top + size + 2), (x, top + size + 20), colour="purple")
     figure.text(x + 10, top + size + 17, "d_K, d_V", "purple small strong")
-    figure.text(words, top + 20, "Then block 2 is held, and", "dim small")
-    figure.text(words, top + 35, "queries 2 to 4 pass by.", "dim small")
+    figure.text(words, top + 20, "Then block 2 is held; query", "dim small")
+    figure.text(words, top + 35, "blocks 2 to 4 pass by.", "dim small")
     figure.text(words, top + 59, "Rows: blocks of queries;", "dim small")
     figure.text(words, top + 74, "columns: blocks of keys.", "dim small")
     figure.text(words, top + 89, "Empty: not computed.", "dim small")
