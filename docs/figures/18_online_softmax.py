@@ -46,7 +46,7 @@ def tree():
     width, height = 38, 32
     parts = [(score, 1.0) for score in SCORES]
     middles = [8 + 43.3 * j + width / 2 for j in range(8)]
-    figure.text(8, 16, "one part per block, here of one key: m above, sum below", "dim small")
+    figure.text(8, 16, "a part per block of one key: m above, sum below", "dim small")
     top, colours = 24, ("blue", "purple", "orange", "green")
     for level in range(4):
         for (maximum, total), middle in zip(parts, middles):

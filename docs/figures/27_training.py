@@ -315,7 +315,7 @@ def curves():
     lines = (
         ("small", "green", "8 3 2 3", "AdamW, 0.0003", -3),
         ("large", "purple", "2 3", "AdamW, 0.1", 4),
-        ("sgd", "orange", "8 4", "descent, 0.5", -2),
+        ("sgd", "orange", "8 4", "gradient step, 0.5", -2),
         ("schedule", "blue", False, "AdamW, schedule", 4),
     )
     for name, colour, dashes, label, shift in lines:
