@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <regex>
 #include <set>
 #include <stdexcept>
@@ -99,12 +100,209 @@ std::string is_chosen(int region, int number) {
   return "::mistake_in(" + std::to_string(region) + ") == " + std::to_string(number);
 }
 
-std::string choose_body(const Region& right, int region) {
-  std::string choice = "\nswitch (::mistake_in(" + std::to_string(region) + ")) {\n";
-  for (const auto& wrong : right.variants) {
-    choice += "case " + std::to_string(wrong.number) + ": {  // " + wrong.id + "\n" + wrong.text + "\n} break;\n";
+/// A statement of a body, with the space and the comments before it. The last one of a body is what follows its end.
+struct Statement {
+  std::string text;
+  std::string plain;  ///< without comments
+};
+
+bool operator==(const Statement& a, const Statement& b) { return a.text == b.text; }
+
+using Statements = std::vector<Statement>;
+
+bool has_at(const std::string& text, std::size_t at, const std::regex& form) {
+  return std::regex_search(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), form,
+                           std::regex_constants::match_continuous);
+}
+
+/// Where the statement ends that begins at `begin`: after its semicolon, or after the braces of a loop or an if. npos when
+/// there is none.
+std::size_t end_of_statement(const std::string& plain, std::size_t begin) {
+  static const std::regex may_end_with_braces(R"(\s*(?:(?:for|if|while|switch|try)\b|\{))");
+  static const std::regex opens_block(R"((?:^|\)|\belse|\btry)\s*$)");  // not a list of values
+  static const std::regex goes_on(R"(\s*(?:else|catch)\b)");
+  const bool ends_with_braces = has_at(plain, begin, may_end_with_braces);
+  for (auto at = plain.find_first_of("({;", begin); at < plain.size(); at = plain.find_first_of("({;", at + 1)) {
+    const bool end = plain[at] == ';' || (plain[at] == '{' && ends_with_braces &&
+                                          std::regex_search(plain.substr(begin, at - begin), opens_block));
+    if (plain[at] != ';') at = closing(plain, at);
+    if (end && !has_at(plain, at + 1, goes_on)) return at + 1;
   }
-  return choice + "default: {" + right.text + "\n}\n}\n";
+  return std::string::npos;
+}
+
+Statements statements_in(const std::string& body) {
+  const std::string plain = judge::without_comments(body);
+  Statements statements;
+  std::size_t begin = 0;
+  for (auto end = end_of_statement(plain, 0); end != std::string::npos; end = end_of_statement(plain, begin)) {
+    statements.push_back({body.substr(begin, end - begin), plain.substr(begin, end - begin)});
+    begin = end;
+  }
+  statements.push_back({body.substr(begin), plain.substr(begin)});
+  return statements;
+}
+
+/// Whether what follows the statement may use a name that it declares.
+bool declares(const Statement& statement) {
+  static const std::regex keyword(R"(\s*(?:$|(?:for|if|while|switch|try|return|throw)\b|[{(*+-]))");
+  static const std::regex use(R"(\s*(?!auto\b|const\b)\w(?:\w|::|\.|->)*\s*(?:[-+*/%&|]?=|<<|\+\+|--|[[(;]))");
+  return !has_at(statement.plain, 0, keyword) && !has_at(statement.plain, 0, use);
+}
+
+/// `const arma::mat A = B;` or `arma::mat A(B);`, of a type that is named.
+struct Definition {
+  std::string head;   ///< "const arma::mat A"
+  std::string value;  ///< "arma::mat(B)"
+};
+
+std::optional<Definition> definition_in(const Statement& statement) {
+  static const std::regex form(R"(\s*((?:const )?(?!(?:auto|const|return|static|throw|using)\b))"
+                               R"(([\w:]+(?:<[\w:, ]+>)?) \w+)( = (?!\{)|\())");
+  const std::string& plain = statement.plain;
+  std::smatch match;
+  if (!std::regex_search(plain, match, form, std::regex_constants::match_continuous)) return {};
+  const auto begin = static_cast<std::size_t>(match[3].second - plain.begin());
+  auto end = plain.size() - 1;  // its semicolon
+  if (match[3] == "(" && closing(plain, begin - 1) != --end) return {};
+  for (auto at = plain.find_first_of("({,", begin); at < end; at = plain.find_first_of("({,", at + 1)) {
+    if (plain[at] == ',' && match[3] != "(") return {};  // several variables
+    if (plain[at] != ',') at = closing(plain, at);
+  }
+  return Definition{match[1], match[2].str() + "(" + statement.text.substr(begin, end - begin) + "\n)"};
+}
+
+/// A loop or an `if` with braces: what is in these can be chosen statement by statement, too.
+struct Block {
+  std::string head;  ///< with the brace that opens it
+  std::string body;
+};
+
+std::optional<Block> block_in(const Statement& statement) {
+  static const std::regex form(R"(\s*(?:for|while|if)\b)");
+  static const std::regex leaves_it(R"(\bbreak\b)");  // it would leave the switch that chooses
+  const std::string& plain = statement.plain;
+  if (!has_at(plain, 0, form) || std::regex_search(plain, leaves_it)) return {};
+  const auto brace = plain.find_first_not_of(" \n", closing(plain, plain.find('(')) + 1);
+  const auto end = plain.size() - 1;
+  if (plain[brace] != '{' || closing(plain, brace) != end) return {};
+  return Block{statement.text.substr(0, brace + 1), statement.text.substr(brace + 1, end - brace - 1)};
+}
+
+/// What an edit makes of a statement, in place of it.
+struct Change {
+  int number;  ///< of the edit in its file
+  std::string id;
+  Statement statement;
+};
+
+/// What the edits make of a body, statement by statement, so that what they leave alone is compiled once. An edit of
+/// which that cannot be said, since it declares something, has a body of its own from its first difference on.
+class Body {
+ public:
+  Body(const std::string& right, const std::vector<Variant>& variants)
+      : right_(statements_in(right)), rest_(right_.size()), before_(right_.size()), here_(right_.size()) {
+    for (const auto& wrong : variants) add(wrong);
+  }
+
+  /// The body, where `mistake_made` is the number of the edit.
+  std::string text() const {
+    std::string code;
+    std::string end;
+    for (std::size_t i = 0; i < right_.size(); ++i) {
+      if (!rest_[i].empty()) {
+        code += begin_switch + cases(rest_[i]) + "default: {";
+        end += "\n}\n}\n";
+      }
+      if (!before_[i].empty()) code += begin_switch + cases(before_[i]) + "}\n";
+      code += here(i);
+    }
+    return code + end;
+  }
+
+ private:
+  void add(const Variant& variant) {
+    const Statements wrong = statements_in(variant.text);
+    const auto least = static_cast<std::ptrdiff_t>(std::min(right_.size(), wrong.size()));
+    const auto begin = std::mismatch(right_.begin(), right_.begin() + least, wrong.begin()).first - right_.begin();
+    const auto same_at_end =
+        std::mismatch(right_.rbegin(), right_.rbegin() + least - begin, wrong.rbegin()).first - right_.rbegin();
+    const Statements before(right_.begin() + begin, right_.end() - same_at_end);
+    const Statements after(wrong.begin() + begin, wrong.end() - same_at_end);
+    const auto change = [&](const Statements& statements) {
+      Statement all;
+      for (const auto& one : statements) all = {all.text + one.text, all.plain + one.plain};
+      return Change{variant.number, variant.id, all};
+    };
+    const auto first = static_cast<std::size_t>(begin);
+    if (std::equal(before.begin(), before.end(), after.begin(), after.end(), can_be_chosen)) {
+      for (std::size_t i = 0; i < before.size(); ++i) {
+        if (!(before[i] == after[i])) here_[first + i].push_back(change({after[i]}));
+      }
+    } else if (std::none_of(before.begin(), before.end(), declares) &&
+               std::none_of(after.begin(), after.end(), declares)) {
+      (before.empty() ? before_ : here_)[first].push_back(change(after));
+      for (std::size_t i = 1; i < before.size(); ++i) here_[first + i].push_back(change({}));
+    } else {
+      rest_[first].push_back(change({wrong.begin() + begin, wrong.end()}));
+    }
+  }
+
+  static bool can_be_chosen(const Statement& right, const Statement& wrong) {
+    if (right == wrong || !(declares(right) || declares(wrong))) return true;
+    const auto one = definition_in(right);
+    const auto other = definition_in(wrong);
+    return one && other && one->head == other->head;
+  }
+
+  static std::string cases(const std::vector<Change>& changes) {
+    std::string text;
+    for (const auto& [number, id, wrong] : changes) {
+      text += "case " + std::to_string(number) + ": {  // " + id + "\n" + wrong.text + "\n} break;\n";
+    }
+    return text;
+  }
+
+  /// A statement of the solution, or what an edit makes of it.
+  std::string here(std::size_t i) const {
+    if (here_[i].empty()) return right_[i].text;
+    if (declares(right_[i])) return definition(i);
+    std::vector<Change> others;
+    std::vector<Variant> in_block;
+    const auto block = block_in(right_[i]);
+    for (const auto& change : here_[i]) {
+      const auto wrong = block ? block_in(change.statement) : std::nullopt;
+      if (wrong && wrong->head == block->head) {
+        in_block.push_back({change.number, change.id, wrong->body});
+      } else {
+        others.push_back(change);
+      }
+    }
+    const std::string right =
+        in_block.empty() ? right_[i].text : block->head + Body(block->body, in_block).text() + "}";
+    return others.empty() ? right : begin_switch + cases(others) + "default: {" + right + "\n}\n}\n";
+  }
+
+  std::string definition(std::size_t i) const {
+    const auto right = *definition_in(right_[i]);
+    std::string choice = "\n" + right.head + " =\n";
+    for (const auto& [number, id, wrong] : here_[i]) {
+      choice +=
+          "mistake_made == " + std::to_string(number) + " ? " + definition_in(wrong)->value + " :  // " + id + "\n";
+    }
+    return choice + right.value + ";";
+  }
+
+  static constexpr const char* begin_switch = "\nswitch (mistake_made) {\n";
+  Statements right_;
+  std::vector<std::vector<Change>> rest_;    ///< the rest of the body, from a statement on
+  std::vector<std::vector<Change>> before_;  ///< what comes before a statement
+  std::vector<std::vector<Change>> here_;    ///< what a statement becomes
+};
+
+std::string choose_body(const Region& right, int region) {
+  return "\nconst int mistake_made = ::mistake_in(" + std::to_string(region) + ");\n" +
+         Body(right.text, right.variants).text();
 }
 
 /// A member and the expressions in its brackets.

@@ -16,6 +16,7 @@ namespace attn::gate {
 namespace {
 
 using lesson::Lesson;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
@@ -68,41 +69,78 @@ class Mutants : public ::testing::Test {
   Lesson lesson_{scratch_.path(), "01_layer"};
 };
 
-TEST_F(Mutants, HaveABodyForEachMistakeAndTheRightOne) {
+TEST_F(Mutants, HaveAStatementForEachMistakeAndTheOthersOnce) {
   const auto text =
       all_of(solution, mistake("no_bias", " + bias_;", ";") + "," + mistake("added", "weight_ * x", "weight_ + x"));
   EXPECT_THAT(text, HasSubstr("{\"no_bias\", \"added\"}"));
   EXPECT_THAT(text, HasSubstr(R"(
 int Layer::forward(int x) {
-switch (::mistake_in(5)) {
-case 0: {  // no_bias
+const int mistake_made = ::mistake_in(5);
 
   if (x < 0) {
     return 0;
   }
-  return weight_ * x;
+switch (mistake_made) {
+case 0: {  // no_bias
 
+  return weight_ * x;
 } break;
 case 1: {  // added
 
-  if (x < 0) {
-    return 0;
-  }
   return weight_ + x + bias_;
-
 } break;
 default: {
-  if (x < 0) {
-    return 0;
-  }
   return weight_ * x + bias_;
+}
+}
 
-}
-}
 }
 
 }  // namespace attn
 )"));
+}
+
+/// How the edits of a body are chosen: the text between its braces, without empty lines.
+TEST_F(Mutants, ShareWhatIsTheSameInABody) {
+  const struct {
+    std::string body, find, replace, expected;
+  } cases[] = {
+      {"const int a = 1; f(a);", "= 1", "= 2", "const int a =\nmistake_made == 0 ? int(2\n) :  // it\nint(1\n); f(a);"},
+      {"mat A(2, 3); f(A);", "2, 3", "3, 2", "mat A =\nmistake_made == 0 ? mat(3, 2\n) :  // it\nmat(2, 3\n); f(A);"},
+      {"f(); g(); h();", " g();", "",
+       "f();\nswitch (mistake_made) {\ncase 0: {  // it\n} break;\ndefault: { g();\n}\n}\n h();"},
+      {"f(); h();", " h", " g(); h", "f();\nswitch (mistake_made) {\ncase 0: {  // it\n g();\n} break;\n}\n h();"},
+      {"f(); g(); h();", "f(); g();", "e();",
+       "switch (mistake_made) {\ncase 0: {  // it\ne();\n} break;\ndefault: {f();\n}\n}\n"
+       "switch (mistake_made) {\ncase 0: {  // it\n} break;\ndefault: { g();\n}\n}\n h();"},
+      {"for (;;) { f(); g(); }", "g", "h",
+       "for (;;) { f();\nswitch (mistake_made) {\ncase 0: {  // it\n h();\n} break;\ndefault: { g();\n}\n}\n }"},
+      {"for (;;) n[{1, 2}] += 3; g();", "3", "4",
+       "switch (mistake_made) {\ncase 0: {  // it\nfor (;;) n[{1, 2}] += 4;\n} break;\n"
+       "default: {for (;;) n[{1, 2}] += 3;\n}\n}\n g();"},
+      // What follows uses a name that is declared otherwise: it is there twice.
+      {"f(); const auto a = 1; g(a);", "= 1", "= 2.5",
+       "f();\nswitch (mistake_made) {\ncase 0: {  // it\n const auto a = 2.5; g(a);\n} break;\n"
+       "default: { const auto a = 1; g(a);\n}\n}\n"},
+      {"const int a = 1; g(a);", "1", "1, b = 2",
+       "switch (mistake_made) {\ncase 0: {  // it\nconst int a = 1, b = 2; g(a);\n} break;\n"
+       "default: {const int a = 1; g(a);\n}\n}\n"},
+      // A break would leave the switch: the loop is there twice.
+      {"for (;;) { if (f()) break; }", "f()", "g()",
+       "switch (mistake_made) {\ncase 0: {  // it\nfor (;;) { if (g()) break; }\n} break;\n"
+       "default: {for (;;) { if (f()) break; }\n}\n}\n"},
+      {"if (f()) { g(); } else { h(); } i();", "h", "g",
+       "switch (mistake_made) {\ncase 0: {  // it\nif (f()) { g(); } else { g(); }\n} break;\n"
+       "default: {if (f()) { g(); } else { h(); }\n}\n}\n i();"},
+  };
+  for (const auto& [body, find, replace, expected] : cases) {
+    const auto text = all_of("void run() {" + body + "}\n", mistake("it", find, replace));
+    const std::string begin = "::mistake_in(1);\n";
+    std::string found = text.substr(text.find(begin) + begin.size());
+    for (auto at = found.find("\n\n"); at != std::string::npos; at = found.find("\n\n")) found.erase(at, 1);
+    if (found.front() == '\n') found.erase(0, 1);
+    EXPECT_EQ(found, expected + "}\n") << body;
+  }
 }
 
 TEST_F(Mutants, AskInEachMemberThatIsInitialisedOtherwise) {
@@ -116,7 +154,7 @@ TEST_F(Mutants, MayChangeSeveralFunctions) {
   const auto text = all_of(solution, mistake("no_weight", "weight_ = 1;\\n}\\n\\nint Layer::forward(int x) {",
                                              "\\n}\\n\\nint Layer::forward(int x) {\\n  return x;"));
   EXPECT_THAT(regions_of(lesson_).at("no_weight"), ElementsAre(3, 5));
-  EXPECT_THAT(text, HasSubstr("case 0: {  // no_weight\n\n  return x;\n"));
+  EXPECT_THAT(text, HasSubstr("case 0: {  // no_weight\n\n  return x;"));
 }
 
 TEST_F(Mutants, MayChangeOneExpressionElsewhere) {
@@ -173,8 +211,8 @@ TEST_F(Mutants, RefuseEditsThatCannotBeMade) {
 
 TEST_F(Mutants, MayChangeSeveralPlacesGivenInAnyOrder) {
   const auto text = all_of(solution, mistake_in_places("both", {{" + bias_", " - bias_"}, {"return 0", "return 1"}}));
-  EXPECT_THAT(text, HasSubstr("case 0: {  // both\n\n  if (x < 0) {\n    return 1;\n  }\n"
-                              "  return weight_ * x - bias_;\n"));
+  EXPECT_THAT(text, AllOf(HasSubstr("  if (x < 0) {\nswitch (mistake_made) {\ncase 0: {  // both\n\n    return 1;\n"),
+                          HasSubstr("case 0: {  // both\n\n  return weight_ * x - bias_;\n")));
 }
 
 TEST_F(Mutants, LookForEachPlaceInTheSolutionItself) {
