@@ -42,8 +42,7 @@ function look() {
       if (size < 9) cut.push(`a formula is shrunk to letters of ${size.toFixed(1)} pixels: ${block.innerText.replace(/\s/g, "").slice(0, 40)}`);
     }
   }
-  const loaded = performance.getEntriesByType("navigation")[0];
-  const files = [loaded, ...performance.getEntriesByType("resource").filter((file) => file.responseEnd <= loaded.loadEventEnd)];
+  const files = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
   return {
     cut,
     bytes: files.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0),
