@@ -59,6 +59,25 @@ TEST(Place, TakesTheOnlyFunctionOfAFile) {
   EXPECT_EQ(line_of_task("What it costs", definitions_in("struct A;\n\nint cost(int n) {\n  return n;\n}\n")), 3);
 }
 
+TEST(Place, TellsTheFunctionsOfATaskApart) {
+  const auto definitions =
+      definitions_in("cube gelu(cube x) {\n}\ncube gelu_tanh(cube x) {\n}\ncube silu(cube x) {\n}\n");
+  const std::string title = "gelu, gelu_tanh, silu";
+  EXPECT_EQ(line_of_task(title, definitions, "Gelu.EqualsPyTorch"), 1);
+  EXPECT_EQ(line_of_task(title, definitions, "GeluTanh.EqualsPyTorch"), 3);
+  EXPECT_EQ(line_of_task(title, definitions, "Activations.Finite\nsilu(x)"), 5);
+  EXPECT_EQ(line_of_task(title, definitions, "Activations.Finite"), 0);
+}
+
+TEST(Place, NamesWhatAClassComputes) {
+  const auto definitions = definitions_in(
+      "Norm::Norm(int dim) : dim_(dim) {}\n\ncube Norm::operator()(const cube& x) const {\n}\n"
+      "RMSNorm::RMSNorm(int dim) : dim_(dim) {}\n");
+  EXPECT_EQ(line_of_task("Norm", definitions, "Norm.EqualsPyTorch"), 3);
+  EXPECT_EQ(line_of_task("Norm", definitions, "Norm.BeginsWithOnes"), 1);
+  EXPECT_EQ(line_of_task("The constructor of Norm", definitions, "Norm.KeepsTheSizes"), 1);
+}
+
 TEST(Place, SeesTheFunctionsOfAClass) {
   const auto definitions = definitions_in(
       "class Layer {\n public:\n  Layer(int n) : n_(n) {}\n  int forward() {\n"

@@ -38,7 +38,13 @@ std::optional<Definition> function_before_brace(const std::string& code, std::si
   if (name == parenthesis || (name > begin && code[name - 1] == '~')) return {};
   const auto line = std::count(code.begin(), code.begin() + static_cast<std::ptrdiff_t>(name), '\n') + 1;
   const std::string text = code.substr(name, parenthesis - name);
-  return Definition{text == "operator" ? "operator()" : text, static_cast<int>(line)};
+  std::string of_class;
+  if (name >= begin + 2 && code.compare(name - 2, 2, "::") == 0) {
+    auto first = name - 2;
+    while (first > begin && is_word(code[first - 1])) --first;
+    of_class = code.substr(first, name - 2 - first);
+  }
+  return Definition{text == "operator" ? "operator()" : text, static_cast<int>(line), of_class};
 }
 
 /// The title of a task, or nothing when the task is not known.
@@ -95,7 +101,36 @@ std::vector<Definition> definitions_in(const std::string& code) {
   return found;
 }
 
-int line_of_task(const std::string& title, const std::vector<Definition>& definitions) {
+namespace {
+
+/// Leaves those of several functions that a text calls, or whose suite it names; the longest of those whose names begin alike.
+void keep_mentioned(std::vector<Definition>& candidates, const std::string& judged) {
+  std::vector<Definition> mentioned;
+  for (const auto& one : candidates) {
+    if (has_word(judged, one.name) || judged.find(lesson::camel_case(one.name)) != std::string::npos) {
+      mentioned.push_back(one);
+    }
+  }
+  const auto longer = [](const Definition& a, const Definition& b) { return a.name.size() < b.name.size(); };
+  const auto longest = std::max_element(mentioned.begin(), mentioned.end(), longer);
+  const auto is_part = [&](const Definition& one) { return longest->name.find(one.name) != std::string::npos; };
+  if (!mentioned.empty() && std::all_of(mentioned.begin(), mentioned.end(), is_part)) candidates = {*longest};
+}
+
+/// The only function of a class that is not its constructor, or nothing.
+std::optional<Definition> only_function_of(const std::string& name, const std::vector<Definition>& definitions) {
+  std::optional<Definition> found;
+  for (const auto& one : definitions) {
+    if (one.of_class != name || one.name == name) continue;
+    if (found) return {};
+    found = one;
+  }
+  return found;
+}
+
+}  // namespace
+
+int line_of_task(const std::string& title, const std::vector<Definition>& definitions, const std::string& judged) {
   if (definitions.size() == 1) return definitions.front().line;
   const bool of_constructor = has_word(title, "constructor");
   std::vector<Definition> candidates;
@@ -108,7 +143,14 @@ int line_of_task(const std::string& title, const std::vector<Definition>& defini
     const auto not_named = [&](const Definition& one) { return !has_word(title, one.name); };
     candidates.erase(std::remove_if(candidates.begin(), candidates.end(), not_named), candidates.end());
   }
-  return candidates.size() == 1 ? candidates.front().line : 0;
+  if (candidates.size() > 1) keep_mentioned(candidates, judged);
+  if (candidates.size() != 1) return 0;
+  // A title that names a class is about what it computes, too: most checks are.
+  const auto& [name, line, of_class] = candidates.front();
+  const bool about_constructor = of_constructor || judged.find(".Begins") != std::string::npos ||
+                                 judged.find(".Has") != std::string::npos || judged.find(".Takes") != std::string::npos;
+  const auto function = name == of_class && !about_constructor ? only_function_of(name, definitions) : std::nullopt;
+  return function ? function->line : line;
 }
 
 void find_places(std::vector<CheckResult>& checks, const lesson::Lesson& lesson) {
@@ -116,7 +158,9 @@ void find_places(std::vector<CheckResult>& checks, const lesson::Lesson& lesson)
     const bool unknown = check.place.line == 0 && !check.passed() && check.state != CheckResult::State::not_written;
     const auto file = lesson.root / check.place.file;
     if (!unknown || !std::filesystem::is_regular_file(file)) continue;
-    check.place.line = line_of_task(title_of(check.task, lesson), definitions_in(lesson::read_file(file)));
+    std::string judged = check.full_name();
+    for (const auto& failure : check.failures) judged += "\n" + failure.expression;
+    check.place.line = line_of_task(title_of(check.task, lesson), definitions_in(lesson::read_file(file)), judged);
   }
 }
 
