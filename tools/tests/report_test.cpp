@@ -247,8 +247,12 @@ TEST_F(ReportTest, NamesTheOperationThatExplainsAllThatFails) {
 
   EXPECT_THAT(named({by_hand, pytorch, passed("AddOne", "Rejects")}), IsEmpty());
   EXPECT_THAT(named({by_hand, failed("AddOne", "EqualsPyTorch", got(unknown)), threw}), IsEmpty());
-  EXPECT_THAT(named({by_hand, pytorch, threw, failed("AddOne", "WorksAgain", got(unknown))}), IsEmpty());
+  const auto again = failed("AddOne", "WorksAgain", got(unknown)), too = failed("AddOne", "WorksToo", got(unknown));
+  EXPECT_THAT(named({by_hand, pytorch, threw, again}), SizeIs(1)) << "a second mistake";
+  EXPECT_THAT(named({by_hand, pytorch, threw, again, too}), IsEmpty());
   record("AddOne.WorksByHand", {{"doubled", doubled}});
+  EXPECT_THAT(named({by_hand, pytorch, threw}), ElementsAre("`1` is not added to `x`")) << "doubled explains less";
+  record("AddOne.EqualsPyTorch", {{"doubled", halved}});
   EXPECT_THAT(named({by_hand, pytorch, threw}), ElementsAre("doubled")) << "the catalogue comes first";
 }
 
@@ -268,6 +272,31 @@ TEST_F(ReportTest, NamesNoOperationByFewNumbersOrZerosOrWhereTwoGiveTheSame) {
   auto threw = stated("threw", "incompatible matrix dimensions: 4x3 and 3x4");
   threw.kind = Failure::Kind::exception;
   EXPECT_THAT(names_with(threw, {"one"}), IsEmpty()) << "many mistakes throw the same";
+}
+
+TEST_F(ReportTest, NamesAnOperationByZerosOnlyWhereItExplainsAllThatFails) {
+  const auto zeros = [](const std::string& name) { return failed("AddOne", name, got(all_zeros)); };
+  Report run;
+  run.checks = {zeros("WorksByHand"), zeros("EqualsPyTorch")};
+  Recordings operations;
+  operations.add_operation("it is all 0", run, run);
+  put(lesson.operations_file(), operations.text());
+  EXPECT_THAT(report(run.checks).named(), ElementsAre("it is all 0"));
+  EXPECT_THAT(report({run.checks[0], run.checks[1], failed("AddOne", "Works", got(unknown))}).named(), IsEmpty());
+}
+
+TEST_F(ReportTest, NamesNoOperationByWhatOneOfManyChecksSays) {
+  const auto threw = [](const std::string& name) {
+    auto failure = stated("threw", "index out of bounds");
+    failure.kind = Failure::Kind::exception;
+    return failed("AddOne", name, failure);
+  };
+  Report run;
+  run.checks = {failed("AddOne", "Rejects", stated("threw", "nothing")), threw("WorksByHand"), threw("EqualsPyTorch")};
+  Recordings operations;
+  operations.add_operation("one too far", run, run);
+  put(lesson.operations_file(), operations.text());
+  EXPECT_THAT(report(run.checks).named(), IsEmpty());
 }
 
 TEST_F(ReportTest, NamesTheFileOfRecordingsThatCannotBeRead) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -67,12 +68,26 @@ bool may_be_chance(const Clue& clue) {
 
 constexpr std::size_t enough_numbers = 9;  ///< that are equal, and not by chance
 
-/// How many numbers tell that a result is the same as another one.
+/// Whether a number has few digits, as those have that many mistakes give: 0.5, 3, 1e6.
+bool is_round(double number) {
+  const double thousands = 1000 * number;
+  return !std::isfinite(number) ||
+         std::abs(thousands - std::round(thousands)) < 1e-9 * std::max(1.0, std::abs(thousands));
+}
+
+/// How many numbers tell that a result is the same as another one. One with many digits tells more than a round one.
 std::size_t telling_numbers(const Failure& failure) {
   const Fingerprint& got = failure.comparison->got;
-  constexpr double tolerant = 1e-5;  // equal to much else
+  constexpr double tolerant = 1e-5;       // equal to much else
+  constexpr std::size_t many_digits = 3;  // as telling as so many round numbers
   const bool tells = !has_nan(failure) && !is_nearly_right(failure) && !got.is_zero();
-  return tells && failure.comparison->tolerance <= tolerant ? got.count() : 0;
+  if (!tells || failure.comparison->tolerance > tolerant) return 0;
+  return got.count() * (failure.worst && !is_round(failure.worst->got) ? many_digits : 1);
+}
+
+/// Whether a result is nothing but zeros: much gives that, so that it tells something only where it explains all that fails.
+bool is_all_zeros(const Failure& failure) {
+  return failure.kind == Failure::Kind::value && failure.comparison->got.is_zero();
 }
 
 constexpr int in_words = -1;  ///< the number of a place for what a check says in words
@@ -110,7 +125,8 @@ bool add_results(std::map<int, Recordings::Place>& places, const std::string& se
     const Failure* other = comparison_in(second, comparison.number);
     const Digest got(comparison.got), expected(comparison.expected);
     const bool stable = other != nullptr && got.equals(Digest(other->comparison->got), comparison.tolerance);
-    if (!stable || telling_numbers(failure) == 0 || got.equals(expected, comparison.tolerance)) continue;
+    const bool tells = telling_numbers(failure) > 0 || is_all_zeros(failure);
+    if (!stable || !tells || got.equals(expected, comparison.tolerance)) continue;
     places[comparison.number].expected = expected.for_tolerance(comparison.tolerance);
     places[comparison.number].got[sentence] = got.for_tolerance(comparison.tolerance);
     numbers += telling_numbers(failure);
@@ -322,7 +338,7 @@ bool Recordings::add_operation(const std::string& sentence, const Report& run, c
   }
   std::size_t told = 0;
   for (const auto& [numbers, i] : by_numbers) {
-    constexpr std::size_t enough = 2;  // checks that tell what they got; of the others, it is known that they fail
+    constexpr std::size_t enough = 4;  // checks that tell what they got; of the others, it is known that they fail
     auto& places = checks_[run.checks[i].full_name()];
     const bool tells = told < enough && add_results(places, sentence, run.checks[i], again.checks.at(i));
     told += tells ? 1 : 0;
@@ -419,8 +435,10 @@ namespace {
 /// How well an operation explains a run.
 struct Fit {
   bool possible = true;
-  std::size_t numbers = 0;  ///< that are the same
-  int words = 0;            ///< checks that say the same
+  std::size_t numbers = 0;      ///< that are the same
+  std::size_t zeros = 0;        ///< that are 0, and should be
+  std::size_t words = 0;        ///< checks that say the same
+  std::size_t unexplained = 0;  ///< checks about the same tasks that fail, and would not with the operation
   std::vector<CheckResult*> explained = {};
   std::set<std::string> tasks = {};
 };
@@ -445,6 +463,7 @@ void compare(CheckResult& check, const std::map<int, Recordings::Place>& places,
     if (!place.expected.equals(Digest(comparison.expected), comparison.tolerance)) continue;  // other random numbers
     fit.possible = fit.possible && got->second.equals(Digest(comparison.got), comparison.tolerance);
     fit.numbers += telling_numbers(*failure);
+    if (is_all_zeros(*failure)) fit.zeros += comparison.got.count();
   }
 }
 
@@ -469,25 +488,59 @@ Fit fit_of(const std::string& id, std::vector<CheckResult>& checks, const Record
       others.push_back(&check);
     }
   }
-  for (const auto* other : others) fit.possible = fit.possible && fit.tasks.count(other->task) == 0;
-  fit.possible = fit.possible && (fit.numbers >= enough_numbers || (fit.words > 0 && others.empty()));
+  for (const auto* other : others) fit.unexplained += fit.tasks.count(other->task);
+  const bool by_numbers = fit.numbers >= enough_numbers && 2 * fit.unexplained <= fit.explained.size();
+  const bool by_zeros = fit.numbers + fit.zeros >= enough_numbers && fit.unexplained == 0 && fit.explained.size() > 1;
+  constexpr std::size_t many = 2;  // what one of many checks says has many causes
+  const bool by_words = fit.words > 0 && fit.words >= std::min(many, fit.explained.size()) && others.empty();
+  fit.possible = fit.possible && (by_numbers || by_zeros || by_words);
   return fit;
 }
 
 }  // namespace
 
-void name_operations(std::vector<CheckResult>& checks, const Recordings& operations) {
+namespace {
+
+/// The operation that explains a run best, if there is one.
+std::optional<std::pair<std::string, Fit>> best_operation(std::vector<CheckResult>& checks,
+                                                          const Recordings& operations) {
+  using Rank = std::pair<std::size_t, std::size_t>;  // checks, numbers
   std::map<std::string, Fit> fits;
-  std::size_t most = 0;
+  Rank most = {0, 0};
   for (const auto& id : operations.mistakes()) {
     Fit fit = fit_of(id, checks, operations);
-    if (!fit.possible || fit.explained.size() < most) continue;
-    if (fit.explained.size() > most) fits.clear();
-    most = fit.explained.size();
+    const Rank rank = {fit.explained.size(), fit.numbers};
+    if (!fit.possible || rank < most) continue;
+    if (rank > most) fits.clear();
+    most = rank;
     fits[id] = std::move(fit);
   }
-  if (fits.size() != 1) return;
-  for (auto* check : fits.begin()->second.explained) check->shown()->likely = {fits.begin()->first};
+  if (fits.size() != 1) return {};
+  return *fits.begin();
+}
+
+}  // namespace
+
+void name_operations(std::vector<CheckResult>& checks, const Recordings& operations) {
+  const auto found = best_operation(checks, operations);
+  if (!found) return;
+  const auto& [sentence, fit] = *found;
+  const auto is_named = [](const CheckResult* check) {
+    return check->shown() != nullptr && !check->shown()->likely.empty();
+  };
+  std::vector<const CheckResult*> named;
+  for (const auto& check : checks) {
+    if (is_named(&check)) named.push_back(&check);
+  }
+  // A catalogued mistake comes first, unless checks about its task fail that it leaves open, and the operation explains them all.
+  const bool explains_them = std::all_of(named.begin(), named.end(), [&](const auto* one) {
+    return std::count(fit.explained.begin(), fit.explained.end(), one) != 0;
+  });
+  const bool explains_more = std::any_of(fit.explained.begin(), fit.explained.end(), [&](const auto* one) {
+    return !is_named(one) && one->shown() != nullptr && one->shown()->comparison;
+  });
+  if (!named.empty() && !(explains_them && explains_more && fit.unexplained == 0)) return;
+  for (auto* check : fit.explained) check->shown()->likely = {sentence};
 }
 
 }  // namespace attn::judge

@@ -180,12 +180,7 @@ Report make_report(std::vector<CheckResult> checks, const Lesson& lesson, const 
   }
   if (!all_passed) {
     name_mistakes(checks, recordings == nullptr ? Recordings::read(lesson.recordings_file()) : *recordings);
-    const auto is_named = [](const CheckResult& check) {
-      return check.shown() != nullptr && !check.shown()->likely.empty();
-    };
-    if (std::none_of(checks.begin(), checks.end(), is_named)) {
-      name_operations(checks, Recordings::read(lesson.operations_file()));
-    }
+    name_operations(checks, Recordings::read(lesson.operations_file()));
     find_places(checks, lesson);
   }
   if (met_task) {
