@@ -285,7 +285,7 @@ TEST_F(ReportTest, NamesAnOperationByZerosOnlyWhereItExplainsAllThatFails) {
   EXPECT_THAT(report({run.checks[0], run.checks[1], failed("AddOne", "Works", got(unknown))}).named(), IsEmpty());
 }
 
-TEST_F(ReportTest, NamesNoOperationByWhatOneOfManyChecksSays) {
+TEST_F(ReportTest, NamesNoOperationByWordsWhereMostChecksThrow) {
   const auto threw = [](const std::string& name) {
     auto failure = stated("threw", "index out of bounds");
     failure.kind = Failure::Kind::exception;

@@ -491,8 +491,9 @@ Fit fit_of(const std::string& id, std::vector<CheckResult>& checks, const Record
   for (const auto* other : others) fit.unexplained += fit.tasks.count(other->task);
   const bool by_numbers = fit.numbers >= enough_numbers && 2 * fit.unexplained <= fit.explained.size();
   const bool by_zeros = fit.numbers + fit.zeros >= enough_numbers && fit.unexplained == 0 && fit.explained.size() > 1;
-  constexpr std::size_t many = 2;  // what one of many checks says has many causes
-  const bool by_words = fit.words > 0 && fit.words >= std::min(many, fit.explained.size()) && others.empty();
+  const auto threw = [](const auto* check) { return check->shown()->kind == Failure::Kind::exception; };
+  const auto thrown = std::count_if(fit.explained.begin(), fit.explained.end(), threw);  // has many causes
+  const bool by_words = fit.words > 0 && 2 * static_cast<std::size_t>(thrown) <= fit.explained.size() && others.empty();
   fit.possible = fit.possible && (by_numbers || by_zeros || by_words);
   return fit;
 }
