@@ -86,7 +86,7 @@ std::set<std::string> take_includes(std::string& code) {
   for (const auto& line : lines_of(code)) {
     if (begins_with(line, "#")) {
       includes.insert(line);
-    } else {
+    } else if (!line.empty() || !rest.empty()) {  // the empty lines between them are no code
       rest += line + "\n";
     }
   }
