@@ -43,6 +43,9 @@ std::string sentence_for(std::vector<std::string> sentences) {
   std::stable_sort(sentences.begin(), sentences.end(), [&](const auto& a, const auto& b) {
     return std::pair(vague(a), a.size()) < std::pair(vague(b), b.size());
   });
+  const auto is_zero = [](const auto& one) { return one.find(" is all 0: ") != std::string::npos; };
+  const auto zero = std::find_if(sentences.begin(), sentences.end(), is_zero);
+  if (zero != sentences.end()) return *zero;  // whatever made it so
   std::string text = sentences[0];
   if (sentences.size() == 1) return text;
   const std::string place = text.substr(0, text.find(", ") + 2);  // "in `function`, ", where the sentence has it
@@ -51,12 +54,24 @@ std::string sentence_for(std::vector<std::string> sentences) {
   return text + (sentences.size() > 2 ? "; or the like" : "");
 }
 
-/// How many operations are recorded: as many as the solution has lines.
+/// How many operations are recorded: a few for each line of the solution.
 std::size_t most_for(const Lesson& lesson) {
+  constexpr std::size_t per_line = 3;
   std::size_t lines = 0;
   for (const auto& entry : fs::directory_iterator(lesson.solution_folder()))
     lines += lines_of(read_file(entry.path())).size();
-  return lines;
+  return per_line * lines;
+}
+
+/// The places where each operation fails: those that give the same fail at the same ones.
+std::map<std::string, std::string> places_of(const Recordings& operations) {
+  std::map<std::string, std::string> places;
+  for (const auto& [check, numbers] : operations.checks()) {
+    for (const auto& [number, place] : numbers) {
+      for (const auto& [id, got] : place.got) places[id] += check + std::to_string(number) + " ";
+    }
+  }
+  return places;
 }
 
 bool is_answer(const std::string& id) { return begins_with(id, "answer."); }
@@ -71,7 +86,7 @@ void judge_answers(const Lesson& lesson, const std::map<std::string, Report>& re
     const auto found = reports.find(answers[i].id);
     if (found == reports.end()) continue;
     Report report = found->second;
-    if (report.named().empty()) judge::name_operations(report.checks, operations);
+    judge::name_operations(report.checks, operations);
     for (const auto& name : report.named()) {
       if (operations.mistakes().count(name) != 0)
         out << answers[i].id << " (" << answers[i].what << "): " << name << "\n";
@@ -114,17 +129,21 @@ void record_operations(const Lesson& lesson, const fs::path& made, std::ostream&
   Recordings kept;
   const std::size_t most = most_for(lesson);
   std::set<std::string> grouped;
+  auto places = places_of(all);
   for (const auto& id : news) {  // the likeliest first
     if (grouped.count(id) != 0) continue;
     if (kept.mistakes().size() == most) break;
     std::vector<std::string> says;
     for (const auto& other : news) {
-      if (!all.same(id, other)) continue;
+      if (places[id] != places[other] || !all.same(id, other)) continue;
       grouped.insert(other);
       if (std::find(says.begin(), says.end(), sentences[other]) == says.end()) says.push_back(sentences[other]);
     }
-    constexpr std::size_t many = 3;  // what so many operations have in common is no name
-    if (says.size() <= many) kept.add_operation(sentence_for(says), reports.at(id), again.at(id));
+    constexpr std::size_t many = 8;  // what so many operations have in common is not a name
+    const std::string sentence = sentence_for(says);
+    const bool is_zero = says.size() > many && std::find(says.begin(), says.end(), sentence) != says.end() &&
+                         sentence.find(" is all 0: ") != std::string::npos;
+    if (says.size() <= many || is_zero) kept.add_operation(sentence, reports.at(id), again.at(id));
   }
   kept.stamp(stamp_of_operations(lesson));
   write_if_changed(lesson.operations_file(), kept.text());

@@ -29,13 +29,62 @@ OTHERS = {  # of a name, those that it is mistaken for
     "cols": ("rows",), "head": ("tail",), "tail": ("head",), "head_rows": ("tail_rows",), "min": ("max",),
     "max": ("min",), "sin": ("cos",), "cos": ("sin",), "accu": ("max",), "sum": ("mean", "max"), "square": ("abs",),
     "exp": ("exp2",), "exp2": ("exp",), "front": ("back",), "back": ("front",), "floor": ("ceil",), "ceil": ("floor",),
-    "tanh": ("sin",), "log": ("log2",), "join_rows": ("join_cols",), "join_cols": ("join_rows",),
+    "tanh": ("sin", "erf"), "log": ("log2", "log1p"), "join_rows": ("join_cols",), "join_cols": ("join_rows",),
+    "mean": ("sum",), "erf": ("tanh",), "sqrt": ("square",), "n_elem": ("n_rows", "n_cols"), "silu": ("gelu", "relu"),
+    "gelu": ("gelu_tanh", "relu"), "relu": ("silu",), "safe_softmax_rows": ("log_softmax_rows",), "index_max": ("index_min",),
+    "stable_sort_index": ("sort_index",), "split_heads": ("merge_heads",), "begin": ("end",), "size": ("n_elem",),
 }  # fmt: skip
 OPERATORS = {  # of an operator, those that it is mistaken for
     "+": ("-",), "-": ("+",), "*": ("/",), "/": ("*",), "%": ("*",), "<": ("<=",), "<=": ("<",), ">": (">=",),
     ">=": (">",), "==": ("!=",), "!=": ("==",), "&&": ("||",), "||": ("&&",), "+=": ("-=", "="), "-=": ("+=", "="),
-    "*=": ("/=", "="), "/=": ("*=", "="), "%=": ("=",),
+    "*=": ("/=", "="), "/=": ("*=", "="), "%=": ("=", "/=", "+="), "=": ("+=",),
 }  # fmt: skip
+INTEGERS = ("unsignedlonglong", "unsignedlong", "unsignedint", "int", "long")
+MATRICES = ("arma::Cube<double>", "arma::Mat<double>", "arma::Row<double>", "arma::Col<double>", "arma::Cube<float>",
+            "arma::Mat<float>", "arma::Row<float>", "arma::Col<float>")  # fmt: skip
+ALL_ZERO = (
+    "{x} is all 0: is it computed, and not written to a copy, nor multiplied by an integer division such as 1 / 2?"
+)
+CUBE_CHANGES = (  # of a cube y: what is done with it, and what a sentence says
+    ("for (arma::uword n = 1; n < y.n_slices; ++n) y.slice(n) = y.slice(0);", "{x}: every slice is the first one"),
+    ("if (y.n_slices > 1) y.slice(y.n_slices - 1).zeros();", "the last slice of {x} stays 0"),
+    ("if (y.n_slices > 1) y.slice(0).zeros();", "the first slice of {x} stays 0"),
+    ("if (y.n_rows > 1) y.row(y.n_rows - 1).zeros();", "the last row of {x} stays 0"),
+    ("if (y.n_rows > 1) y.row(0).zeros();", "the first row of {x} stays 0"),
+    ("if (y.n_cols > 1) y.col(y.n_cols - 1).zeros();", "the last column of {x} stays 0"),
+    ("y = arma::reverse(y, 2);", "the slices of {x} are in reverse order"),
+    ("y = arma::reverse(y, 1);", "the columns of {x} are in reverse order"),
+    ("y = arma::reverse(y, 0);", "the rows of {x} are in reverse order"),
+    ("y.each_slice([](auto& m) { m = arma::shift(m, 1, 0); });", "{x}: each row has what belongs one row above"),
+    ("y.each_slice([](auto& m) { m = arma::shift(m, -1, 0); });", "{x}: each row has what belongs one row below"),
+    ("y /= y.n_rows;", "{x} is divided by its number of rows"),
+    ("y /= y.n_cols;", "{x} is divided by its number of columns"),
+    ("y /= y.n_slices;", "{x} is divided by its number of slices"),
+    ("y /= y.n_rows * y.n_slices;", "{x} is divided by its number of rows in all slices"),
+    ("y = arma::abs(y);", "{x} loses its signs"),
+    ("y = arma::clamp(y, 0, y.max());", "{x} loses what is negative"),
+    ("y.zeros();", ALL_ZERO),
+)  # fmt: skip
+MATRIX_CHANGES = (
+    ("if (y.n_rows > 1) y.row(y.n_rows - 1).zeros();", "the last row of {x} stays 0"),
+    ("if (y.n_rows > 1) y.row(0).zeros();", "the first row of {x} stays 0"),
+    ("if (y.n_cols > 1) y.col(y.n_cols - 1).zeros();", "the last column of {x} stays 0"),
+    ("y = arma::reverse(y, 1);", "the columns of {x} are in reverse order"),
+    ("y = arma::reverse(y, 0);", "the rows of {x} are in reverse order"),
+    ("y /= y.n_rows;", "{x} is divided by its number of rows"),
+    ("y /= y.n_cols;", "{x} is divided by its number of columns"),
+    ("y = arma::abs(y);", "{x} loses its signs"),
+    ("y = arma::square(y);", "{x} is squared"),
+    ("y.zeros();", ALL_ZERO),
+)  # fmt: skip
+NUMBER_CHANGES = (
+    ("std::pow({w}, 2)", "{x} is squared"), ("std::sqrt({w})", "the root of {x} is taken"), ("std::abs({w})", "{x} loses its sign"),
+    ("1 - {w}", "1 - {x}, not {x}"), ("1 / {w}", "1 / {x}, not {x}"), ("std::exp({w})", "{x} goes through exp"),
+    ("std::log({w})", "the logarithm of {x} is taken"), ("{w} + 1", "{x} is too large by 1"), ("{w} - 1", "{x} is too small by 1"),
+    ("std::floor({w})", "{x} is rounded down"),
+)  # fmt: skip
+TRANSPOSED = ("[](const auto& x) {{ {t} y(x.n_cols, x.n_rows, x.n_slices); for (arma::uword n = 0; n < x.n_slices; ++n) "
+              "y.slice(n) = x.slice(n).t(); return y; }}")  # fmt: skip
 LEFT_OUT = {  # what is not done when the right operand of an operator is missing
     "+": "`{b}` is not added to `{a}`", "-": "`{b}` is not subtracted from `{a}`", "*": "`{a}` is not multiplied by `{b}`",
     "/": "`{a}` is not divided by `{b}`", "%": "`{a}` is not multiplied by `{b}`", "&&": "it is not asked whether `{b}`",
@@ -154,6 +203,8 @@ class File:
             self.call(cursor, children)
         elif kind in (Kind.DECL_REF_EXPR, Kind.MEMBER_REF_EXPR):
             self.name(cursor)
+        elif kind == Kind.PAREN_EXPR:
+            self.parentheses(cursor)
         elif kind == Kind.UNARY_OPERATOR and self.text(cursor)[0] in "-!":
             self.add(cursor, self.text(cursor)[1:])
         elif kind == Kind.CONDITIONAL_OPERATOR and len(children) == 3:
@@ -186,6 +237,16 @@ class File:
         for one, core in zip(statements, unwrapped):
             if core.kind in movable:
                 self.leave_out(one, core)
+                if core.kind == Kind.COMPOUND_ASSIGNMENT_OPERATOR or core.spelling in (
+                    "operator+=",
+                    "operator-=",
+                    "operator%=",
+                    "operator*=",
+                    "operator/=",
+                ):
+                    self.add(
+                        core, f"{self.text(core)}; {self.text(core)}", f"`{plain(self.text(core))}` is done twice", 1
+                    )
             elif core.kind in (Kind.CONTINUE_STMT, Kind.BREAK_STMT):
                 self.add(one, "")
         for first, second in zip(unwrapped, unwrapped[1:]):
@@ -198,7 +259,8 @@ class File:
     def leave_out(self, one, core):
         text = plain(self.text(core))
         checked = re.match(r'require_\w+\("(\w+)', text)
-        says = f"`{text}` is left out"
+        stores = re.search(r" [-+*/%]?= ", text)
+        says = f"`{text}` is left out" + (", or changes a copy" if stores else "")
         if checked:
             says = f"`{checked[1]}` is not checked"
         elif text.startswith("require_"):
@@ -229,10 +291,17 @@ class File:
         if cursor.kind == Kind.CXX_FOR_RANGE_STMT:
             body = children[-1]
             of = plain(self.text(children[-2])) if len(children) > 1 else "it"
+            head = self.bytes[cursor.extent.start.offset : body.extent.start.offset].decode()
+            copied = re.sub(r"\(\s*(?:const )?(.*?)\s*&\s*(\w+ :)", r"(\1 \2", head, count=1, flags=re.S)
+            variable = re.search(r"(\w+) :", head)
+            if copied != head and variable and "const" not in head:
+                self.replace(cursor.extent.start.offset, body.extent.start.offset, copied,
+                             f"`{variable[1]}` is a copy in the loop over `{of}`: what is changed in it is lost", 0)  # fmt: skip
             if body.kind == Kind.COMPOUND_STMT:
                 end = body.extent.end.offset - 1
                 self.replace(end, end, "break; ", f"the loop over `{of}` ends after the first one")
             return
+        self.begin_once(cursor, children[-1])
         if cursor.kind != Kind.FOR_STMT or len(children) != 4:
             return
         begin, until, step, _ = children
@@ -248,13 +317,38 @@ class File:
         self.add(until, f"{bound[1]}+ 1 {bound[2]} {last}", f"{index} leaves out the last")
         self.add(until, f"{bound[1]}<= {last}", f"{index} goes one too far" if bound[2] == "<" else None)
         self.add(until, f"{bound[1]}<= {first}", f"{index} does the first only")
+        by = re.search(r"\+= (.+)$", self.text(step))
+        if by:
+            self.add(
+                until, f"{bound[1]}+ {by[1]} <= {last}", f"{index} leaves out the last block where it is not whole", 0
+            )
         self.visit(list(until.get_children())[-1])
         if bound[2] == "<" and self.text(step).startswith("++") and "uword" in self.text(begin):
             self.replace(begin.extent.start.offset, step.extent.end.offset,
                          f"arma::uword {variable} = {last}; {variable}-- > {first};",
                          f"{index} runs from the last to the first")  # fmt: skip
 
+    def begin_once(self, loop, body):
+        """Moves what a loop's body declares in front of the loop."""
+        if body.kind != Kind.COMPOUND_STMT:
+            return
+        for one in body.get_children():
+            if one.kind != Kind.DECL_STMT or "const" in self.text(one) or "&" in self.text(one):
+                continue
+            names = [child.spelling for child in one.get_children() if child.kind == Kind.VAR_DECL]
+            text = self.text(one)
+            start = loop.extent.start.offset
+            before = self.bytes[start : one.extent.start.offset].decode()
+            if names:
+                self.replace(start, one.extent.end.offset, f"{text} {before};",
+                             f"`{names[0]}` is made before the loop, and not anew each time", 0)  # fmt: skip
+
     # --------------------------------------------------------------------------------------------- expressions
+
+    def parentheses(self, cursor):
+        text = self.text(cursor)
+        if text.startswith("(") and re.search(r"[^(,] [-+*/%] ", text) and len(self.path_to_here) > 1:
+            self.add(cursor, text[1:-1], f"the parentheses are missing around `{plain(text[1:-1])}`", 0)
 
     def unwrapped(self, cursor):
         while cursor.kind == Kind.UNEXPOSED_EXPR:
@@ -272,6 +366,10 @@ class File:
                 self.add(cursor, text.replace(before, before.replace("&", " "), 1),
                          f"`{cursor.spelling}` is a copy, so that what it changes is lost")  # fmt: skip
         if cursor.kind == Kind.VAR_DECL and children and "=" in text and children[-1].kind.is_expression():
+            made = re.fullmatch(r"(const )?[\w:<>]+ (\w+) = ([\w.\->]+(?:\(\))?)", text)
+            if made:
+                self.add(cursor, f"auto&& {made[2]} = {made[3]}",
+                         f"`{made[2]}` is a reference, and changes when `{plain(made[3])}` does", 0)  # fmt: skip
             self.value(children[-1], cursor.spelling)
 
     def value(self, cursor, name=None):
@@ -297,8 +395,32 @@ class File:
             self.add(cursor, f"-{whole}", f"{what} has the wrong sign")
             self.add(cursor, f"2.0 * {whole}", f"{what} is twice as large as it should be")
             self.add(cursor, f"0.5 * {whole}", f"{what} is half as large as it should be")
-            if of in ("double", "float"):
-                self.add(cursor, f"std::pow({whole}, 2)", f"{what} is squared")
+            returned = self.path_to_here[-1].kind == Kind.RETURN_STMT
+            self.changes(cursor, of, whole, what, 1 if returned or not name or "." in name else 2)
+            if returned:
+                self.return_another(cursor, of, whole, what)
+
+    def changes(self, cursor, of, whole, what, rank):
+        if of in ("double", "float"):
+            for code, says in NUMBER_CHANGES:
+                self.add(cursor, code.format(w=whole), says.format(x=what), rank)
+            return
+        kind = "Cube" if "Cube<" in of else "Mat"
+        number = "float" if "float" in of else "double"
+        table = CUBE_CHANGES if kind == "Cube" else MATRIX_CHANGES
+        if kind == "Mat" and of.startswith(("arma::Row<", "arma::Col<")):
+            kind = of[6:9]
+        if "<" not in of or not re.fullmatch(r"(arma::\w+<(double|float)>|arma::(?:m|e|G|O)\w*<.*)", of):
+            return
+        for code, says in table:
+            self.add(cursor, f"[](arma::{kind}<{number}> y) {{ {code} return y; }}({whole})", says.format(x=what), rank)
+
+    def return_another(self, cursor, of, whole, what):
+        for one in self.known:
+            if type_of(one) == of and one.spelling and one.spelling != self.text(cursor):
+                self.add(cursor, one.spelling, f"`{one.spelling}` is returned, not {what}", 1)
+                if of in MATRICES and one.kind == Kind.PARM_DECL:
+                    self.add(cursor, f"{whole} + {one.spelling}", f"`{one.spelling}` is added to {what}", 2)
 
     def operator(self, cursor, children):
         if len(children) == 2:
@@ -311,7 +433,19 @@ class File:
     def call_of_operator(self, cursor, children):
         name = cursor.spelling[len("operator") :]
         if name in ("()", "[]") and len(children) > 1:
-            self.arguments(cursor, [one for one in children[1:] if self.text(one)[0] not in "(["])
+            arguments = [one for one in children[1:] if self.text(one)[0] not in "(["]
+            if (
+                name == "()"
+                and len(arguments) == 1
+                and type_of(cursor) == type_of(arguments[0])
+                and type_of(cursor) in MATRICES
+            ):
+                of, x, function = self.text(cursor), self.text(arguments[0]), plain(self.text(children[0]))
+                self.add(cursor, x, f"`{function}` is not applied to `{plain(x)}`", 0)
+                self.replace(arguments[0].extent.start.offset, arguments[0].extent.end.offset, of,
+                             f"`{function}` is applied twice", 0)  # fmt: skip
+                self.take_out(cursor, arguments)
+            self.arguments(cursor, arguments)
         elif len(children) == 3:
             self.binary(cursor, children[0], children[2], name)
         elif len(children) == 2 and name in "-!":
@@ -319,11 +453,30 @@ class File:
 
     def binary(self, cursor, left, right, operator):
         a, b = self.text(left), self.text(right)
-        if operator == "=":
-            self.value(self.unwrapped(right), plain(a))
-            return
         before, after = left.extent.end.offset, right.extent.start.offset
         between = self.bytes[before:after].decode()
+        if operator == "=":
+            if "arma::" in type_of(left) or type_of(left) in ("double", "float"):
+                self.replace(before, after, between.replace("=", "+=", 1),
+                             f"`{plain(b)}` is added to `{plain(a)}`, which has a value", 1)  # fmt: skip
+            self.value(self.unwrapped(right), plain(a))
+            return
+        if operator in ("/", "%") and type_of(cursor) in INTEGERS:
+            self.integers(cursor, a, b, operator)
+        if operator == "/" and type_of(cursor) in ("double", "float"):
+            self.division(cursor, left, right, a, b)
+        rooted = re.match(r"std::sqrt\(static_cast<\w+>\((.*)\)\)$", b)
+        if operator == "/" and rooted:
+            self.add(
+                cursor, f"{a} * 0", f"`{plain(a)}` is multiplied by 0, as 1 / `{plain(rooted[1])}` is in integers", 0
+            )
+        if operator in "+-*/%":
+            self.take_in(cursor, left, right, a, b, operator)
+        if operator in "*%" and "arma::" in type_of(left) and operator == "%":
+            for side, of in ((left, a), (right, b)):
+                self.add(
+                    side, f"arma::square({of})", f"`{plain(of)}` is squared in `{plain(a)} {operator} {plain(b)}`", 1
+                )
         of_matrices = "arma::" in type_of(left) and "arma::" in type_of(right)
         for other in OPERATORS.get(operator, ()):
             says = None
@@ -353,6 +506,82 @@ class File:
             for wrong in (f"{b} * {turned[0]}", f"{turned[1]} * {a}", f"{turned[0]} * {turned[1]}"):
                 self.add(cursor, wrong)
 
+    def integers(self, cursor, a, b, operator):
+        other = "%" if operator == "/" else "/"
+        self.add(cursor, f"{a} {other} {b}", rank=0)
+        inner = re.fullmatch(r"\(([\w.]+) / ([\w.]+)\)", b)
+        if inner and operator == "/":
+            self.add(cursor, f"{a} % {inner[2]}", rank=0)
+            self.add(cursor, f"{a} / {inner[2]}", rank=0)
+
+    def division(self, cursor, left, right, a, b):
+        """In integers; and by one more, or one less."""
+        cast = re.compile(r"static_cast<(?:double|float)>\(((?:[^()]|\([^()]*\))*)\)")
+        whole = cast.sub(r"(\1)", a), cast.sub(r"(\1)", b)
+        says = f"`{plain(a)} / {plain(b)}` is a division of integers, which rounds down"
+        if whole[1] != b and whole[0] != a:
+            self.add(cursor, f"static_cast<double>({whole[0]} / {whole[1]})", says, 0)
+        factors = self.unwrapped(left)
+        parts = [one for one in factors.get_children()] if factors.kind == Kind.BINARY_OPERATOR else []
+        if len(parts) == 2 and whole[1] != b and cast.fullmatch(self.text(parts[1])):
+            inner = cast.sub(r"(\1)", self.text(parts[1]))
+            self.add(cursor, f"{self.text(parts[0])} * static_cast<double>({inner} / {whole[1]})", says, 0)
+        self.add(cursor, f"{a} / ({b} + 1)", f"`{plain(a)}` is divided by one more than `{plain(b)}`", 1)
+        self.add(cursor, f"{a} / ({b} - 1)", f"`{plain(a)}` is divided by one less than `{plain(b)}`", 1)
+
+    def around(self, call, argument):
+        """What is written before and after an argument of a call."""
+        first, last = call.extent.start.offset, call.extent.end.offset
+        return (self.bytes[first : argument.extent.start.offset].decode(),
+                self.bytes[argument.extent.end.offset : last].decode())  # fmt: skip
+
+    def parts(self, cursor):
+        """The two sides of an operator, and the operator."""
+        cursor = self.unwrapped(cursor)
+        while cursor.kind == Kind.CALL_EXPR and len(list(cursor.get_children())) == 1:
+            cursor = self.unwrapped(next(cursor.get_children()))
+        if cursor.kind == Kind.PAREN_EXPR:
+            cursor = self.unwrapped(next(cursor.get_children()))
+        children = list(cursor.get_children())
+        if cursor.kind == Kind.BINARY_OPERATOR and len(children) == 2:
+            left, right = children
+        elif cursor.kind == Kind.CALL_EXPR and re.fullmatch(r"operator[-+*/%]", cursor.spelling) and len(children) == 3:
+            left, _, right = children
+        else:
+            return None
+        between = self.bytes[left.extent.end.offset : right.extent.start.offset].decode()
+        found = re.search(r"[-+*/%]", between)
+        return (self.text(left), found[0], self.text(right)) if found else None
+
+    def take_out(self, call, arguments):
+        """Of f(a / b), makes f(a) / b."""
+        found = self.parts(arguments[0])
+        if not found or "arma::" not in type_of(call) and type_of(call) not in ("double", "float"):
+            return
+        a, operator, b = found
+        before, after = self.around(call, arguments[0])
+        text = plain(self.text(call))
+        for code in (f"({before}{a}{after} {operator} {b})", f"({a} {operator} {before}{b}{after})"):
+            self.add(call, code, f"`{plain(code[1:-1])}` instead of `{text}`", 1)
+
+    def take_in(self, cursor, left, right, a, b, operator):
+        """Of f(a) / b, makes f(a / b)."""
+        for side, other, is_left in ((left, b, True), (right, a, False)):
+            call = self.unwrapped(side)
+            if (
+                call.kind != Kind.CALL_EXPR
+                or not re.match(r"\w+$", call.spelling)
+                or call.spelling.startswith("operator")
+            ):
+                continue
+            of = [one for one in call.get_arguments() if one is not None and self.is_here(one)]
+            if not of or "(" not in self.text(call):
+                continue
+            before, after = self.around(call, of[0])
+            x = self.text(of[0])
+            code = before + (f"({x}) {operator} {other}" if is_left else f"{other} {operator} ({x})") + after
+            self.add(cursor, code, f"`{plain(code)}` instead of `{plain(self.text(cursor))}`", 1)
+
     def call(self, cursor, children):
         text = self.text(cursor)
         arguments = [one for one in cursor.get_arguments() if one is not None and self.is_here(one)]
@@ -377,6 +606,23 @@ class File:
                              text, f"`{name}` is applied twice")  # fmt: skip
         if text.endswith(".t()"):
             self.add(cursor, text[:-4])
+        if not text.startswith("{") and arguments and re.match(r"[\w:]+\(", text):
+            self.take_out(cursor, arguments)
+        if re.search(r"softmax\w*_rows$", name or "") and arguments:
+            x, of = self.text(arguments[0]), type_of(cursor)
+            number = "float" if "float" in of else "double"
+            says = f"`{name}` makes columns that sum to one, not rows"
+            before, after = self.around(cursor, arguments[0])
+            if "Cube<" in of:
+                turn = TRANSPOSED.format(t=f"arma::Cube<{number}>")
+                self.add(cursor, f"{turn}({before}{turn}(arma::Cube<{number}>({x})){after})", says, 0)
+            else:
+                self.add(
+                    cursor,
+                    f"arma::Mat<{number}>({before}arma::Mat<{number}>(arma::Mat<{number}>({x}).t()){after}.t())",
+                    says,
+                    0,
+                )
         if not text.startswith("{") and arguments:
             self.exchange_calls(cursor, text, self.unwrapped(arguments[0]))
         self.arguments(cursor, arguments)
@@ -410,6 +656,15 @@ class File:
             if type_of(first) == type_of(second):
                 self.replace(first.extent.start.offset, second.extent.end.offset, b + between + a)
         for one in arguments:
+            given = self.text(one)
+            if re.match(r"arma::(Cube|Col|Row|Mat)<unsigned", type_of(one)) and re.fullmatch(r"[\w.]+", given):
+                self.add(one, "{}", f"`{given}` is not passed to `{plain(cursor.spelling)}`", 0)
+                if "Cube<" in type_of(one):
+                    self.add(
+                        one, f"arma::ucube(1 - {given})", f"`{given}` is read the wrong way round: 1 and 0 exchanged", 0
+                    )
+                    turn = TRANSPOSED.format(t="arma::ucube")
+                    self.add(one, f"{turn}({given})", f"`{given}` is transposed", 0)
             if type_of(one) in ("unsignedlonglong", "unsignedlong", "int", "unsignedint"):
                 literal = re.fullmatch(r"\d+", self.text(one))
                 if literal or cursor.spelling in ("Cube", "Mat", "Col", "Row"):
@@ -446,8 +701,12 @@ class File:
         ]
         inside = any(around.kind == Kind.VAR_DECL and around.spelling in same for around in self.path_to_here)
         here = {around.spelling for around in self.path_to_here if around.kind == Kind.VAR_DECL} if inside else set()
-        for other in [one for one in dict.fromkeys(reversed(same)) if one not in here and alike(one, own)][:4]:
+        others = [one for one in dict.fromkeys(reversed(same)) if one not in here]
+        for other in [one for one in others if alike(one, own)][:4]:
             self.replace(begin, begin + len(own), other)
+        if "arma::" in type_of(declared) or type_of(declared) == "double":
+            for other in [one for one in others if not alike(one, own)][:4]:
+                self.replace(begin, begin + len(own), other, rank=1)
 
     def number(self, cursor):
         text = self.text(cursor)
@@ -493,7 +752,7 @@ class Program:
                 (self.made / folder).symlink_to(ROOT / folder)
         self.files = sorted((ROOT / "solutions" / lesson).iterdir())
         edits = [edit for path in self.files for edit in File(path).as_mistakes()]
-        most = 2 * sum(len(path.read_text().splitlines()) for path in self.files)  # to be run in a minute
+        most = 4 * sum(len(path.read_text().splitlines()) for path in self.files)  # to be run in minutes
         edits.sort(key=lambda edit: edit["rank"])
         while len(edits) > most and edits[-1]["rank"] > 0:  # of the least likely ones, every other one
             rank = edits[-1]["rank"]
