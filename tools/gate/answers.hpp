@@ -31,7 +31,8 @@ Problems judge_answer(const lesson::Lesson& lesson, const lesson::Answer& answer
                       const judge::Recordings& recordings);
 
 /// Counts the outcomes of all lessons, as a table, and says where they miss the goals: of the wrong answers that are
-/// rejected 45 % are named, 88 % named or described, 1 % misled at most; no right answer is rejected without a reason.
+/// rejected 60 % are named, 93 % named or described, 1 % misled at most; of each lesson's 35 %, 80 % and 8 %. No right answer
+/// is rejected without a reason.
 std::string summary_of_answers(const std::vector<lesson::Lesson>& lessons);
 Problems judge_outcomes(const std::vector<lesson::Lesson>& lessons);
 

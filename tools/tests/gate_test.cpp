@@ -117,8 +117,11 @@ TEST(Gate, RefusesOutcomesThatMissTheGoals) {
   const Problems problems = judge_outcomes({find_lesson(planted, "91")});
   EXPECT_THAT(problems,
               Contains(HasSubstr("75.0 % of the wrong answers in tests/*/answers.json are named or described")));
+  EXPECT_THAT(problems,
+              Contains(HasSubstr("50.0 % of the wrong answers in tests/*/answers.json are named; it should")));
+  EXPECT_THAT(problems, Contains(HasSubstr("75.0 % of the wrong answers in tests/91_")));
   EXPECT_THAT(problems, Contains(HasSubstr("right answers are rejected, without a \"why\"")));
-  EXPECT_THAT(problems, SizeIs(2));
+  EXPECT_THAT(problems, SizeIs(4));
 }
 
 TEST(Gate, RefusesAChapterThatIsNotWhole) {
