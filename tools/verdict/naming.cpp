@@ -523,25 +523,13 @@ std::optional<std::pair<std::string, Fit>> best_operation(std::vector<CheckResul
 }  // namespace
 
 void name_operations(std::vector<CheckResult>& checks, const Recordings& operations) {
+  const auto is_named = [](const CheckResult& check) {
+    return check.shown() != nullptr && !check.shown()->likely.empty();
+  };
+  if (std::any_of(checks.begin(), checks.end(), is_named)) return;  // a catalogued mistake comes first
   const auto found = best_operation(checks, operations);
   if (!found) return;
-  const auto& [sentence, fit] = *found;
-  const auto is_named = [](const CheckResult* check) {
-    return check->shown() != nullptr && !check->shown()->likely.empty();
-  };
-  std::vector<const CheckResult*> named;
-  for (const auto& check : checks) {
-    if (is_named(&check)) named.push_back(&check);
-  }
-  // A catalogued mistake comes first, unless checks about its task fail that it leaves open, and the operation explains them all.
-  const bool explains_them = std::all_of(named.begin(), named.end(), [&](const auto* one) {
-    return std::count(fit.explained.begin(), fit.explained.end(), one) != 0;
-  });
-  const bool explains_more = std::any_of(fit.explained.begin(), fit.explained.end(), [&](const auto* one) {
-    return !is_named(one) && one->shown() != nullptr && one->shown()->comparison;
-  });
-  if (!named.empty() && !(explains_them && explains_more && fit.unexplained == 0)) return;
-  for (auto* check : fit.explained) check->shown()->likely = {sentence};
+  for (auto* check : found->second.explained) check->shown()->likely = {found->first};
 }
 
 }  // namespace attn::judge

@@ -85,10 +85,10 @@ class Recordings {
 /// found by comparing: also if it met an exception, a wrong shape or a crash.
 void name_mistakes(std::vector<CheckResult>& checks, const Recordings& recordings);
 
-/// Adds the sentence of the operation on the solution that explains what fails, where no catalogued mistake is named, or where those
-/// that are named leave numbers open that it explains. It has to explain it exactly: all checks that fail with it fail, with the same numbers and words. Of the tasks of these checks few others
-/// may fail: a second mistake, such as a size that is not checked. The same numbers have to be more than a few, and not all 0.
-/// Nothing is added when several explain it equally well.
+/// Adds the sentence of the operation on the solution that explains what fails, where no catalogued mistake is named. It has to
+/// explain it exactly: all checks that fail with it fail, with the same numbers and words. Of the tasks of these checks few others
+/// may fail: a second mistake, such as a size that is not checked. The same numbers have to be more than a few; zeros count where
+/// the operation explains all that fails. Nothing is added when several explain it equally well.
 void name_operations(std::vector<CheckResult>& checks, const Recordings& operations);
 
 }  // namespace attn::judge
