@@ -12,12 +12,13 @@ export default {
   lang: "en",
   head: [
     ["link", { rel: "icon", href: "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><text y='26' font-size='28'>√</text></svg>" }],
+    ["noscript", {}, "<style>.moving { display: none; }</style>"], // pictures are all that is left
   ],
   base,
   srcDir: "..",
   outDir: "../build/site/pages",
   cacheDir: "../build/site/cache",
-  srcExclude: ["README.md", "build/**", ".*/**", "tests/**", "tools/**", "solutions/**", "bench/**", "lessons/*/hints.md", "lessons/*/interview.md"],
+  srcExclude: ["README.md", "build/**", ".*/**", "tests/**", "tools/**", "solutions/**", "bench/**", "docs/moving/**", "lessons/*/hints.md", "lessons/*/interview.md"],
   rewrites: { "docs/home.md": "index.md", ":folder/README.md": ":folder/index.md", "lessons/:name/README.md": "lessons/:name/index.md", "models/:name/README.md": "models/:name/index.md" },
   router: { prefetchLinks: false }, // the sidebar's thirty lessons are more than any page
   markdown: { config: (md) => plugins.forEach((plugin) => plugin(md)) },
@@ -27,6 +28,7 @@ export default {
   },
   vite: {
     publicDir: false,
+    worker: { format: "es" },
     resolve: {
       alias: [
         { find: /^vue(\/.*)?$/, replacement: join(modules, "vue$1") }, // for pages outside docs/

@@ -241,4 +241,13 @@ function addFacts(md) {
   });
 }
 
-export const plugins = [typesetFormulas, measureCode, addFacts, dropBadges, nameTerms, stackTables, captionFigures, fitLinks, linkMentions, keepSpaces, keepBraces];
+/** <!-- moving: softmax --> is a figure of docs/moving/, where its module is built. */
+function moveFigures(md) {
+  const { html_block } = md.renderer.rules;
+  md.renderer.rules.html_block = (tokens, i, ...rest) => {
+    const name = isFile("build/site/moving/attn.wasm") && tokens[i].content.match(/^<!-- moving: (\w+) -->/)?.[1];
+    return name ? `<Moving name="${name}" />\n` : html_block(tokens, i, ...rest);
+  };
+}
+
+export const plugins = [typesetFormulas, measureCode, addFacts, dropBadges, nameTerms, stackTables, captionFigures, fitLinks, linkMentions, keepSpaces, keepBraces, moveFigures];

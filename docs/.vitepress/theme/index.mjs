@@ -1,5 +1,5 @@
 import DefaultTheme from "vitepress/theme-without-fonts";
-import SoftmaxTemperature from "./SoftmaxTemperature.vue";
+import Moving from "../../moving/index.mjs";
 import "./style.css";
 
-export default { extends: DefaultTheme, enhanceApp: ({ app }) => app.component("SoftmaxTemperature", SoftmaxTemperature) };
+export default { extends: DefaultTheme, enhanceApp: ({ app }) => app.component("Moving", Moving) };

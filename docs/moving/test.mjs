@@ -1,0 +1,212 @@
+// Tests the figures that move, on the built site in Chromium: on a phone (360 pixels, touch, dark) and on a desktop (1280, mouse
+// and keyboard, light, reduced motion). Of every figure: numbers come within a second of its coming into view; nothing is
+// cut, moves the page, or is an error in the console; each control changes something by keyboard, and by mouse or touch;
+// dragging needs less than 20 ms of the page's thread per step, which leaves 50 frames a second. Its own part below
+// compares its numbers with golden values, to 1e-9.
+//
+//   node - ROOT [FIGURE] <test.mjs     in build/site, whose node_modules has what it imports; exit code 1 when something is wrong
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { cpus, loadavg } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+import { serve } from "../../docs/.vitepress/pages.mjs";
+
+const [root, only] = process.argv.slice(2);
+const site = join(root, "build/site");
+const problems = [];
+const lessonOf = (number) => readdirSync(join(root, "lessons")).find((name) => name.startsWith(number));
+const goldenOf = (number) => JSON.parse(readFileSync(join(root, "tests", lessonOf(number), "golden.json"), "utf8")).cases;
+const mistakesOf = (number) => JSON.parse(readFileSync(join(root, "tests", lessonOf(number), "mistakes.json"), "utf8"));
+
+/** Numbers as they are in a figure, in full: of what a selector finds. */
+const numbersIn = (figure, selector = "data") =>
+  figure.locator(selector).evaluateAll((all) => all.map((one) => (one.value === "NaN" ? NaN : one.value === "" ? undefined : Number(one.value))));
+
+function expectNear(got, expected, what) {
+  const wrong = got.length !== expected.length || expected.findIndex((x, i) => !(Math.abs(got[i] - x) <= 1e-9 * Math.max(1, Math.abs(x)) || Object.is(got[i], x)));
+  if (wrong === true) throw new Error(`${what}: got ${got.length} numbers, expected ${expected.length}`);
+  if (wrong !== -1) throw new Error(`${what}: number ${wrong} is ${got[wrong]}, expected ${expected[wrong]}`);
+}
+const expect = (holds, what) => { if (!holds) throw new Error(what); };
+
+/** Waits until what is computed has stayed the same for a moment. */
+async function settled(figure) {
+  for (let before, now; ; before = now) {
+    now = await figure.evaluate((e) => e.innerHTML);
+    if (now === before) return;
+    await new Promise((done) => setTimeout(done, 60));
+  }
+}
+
+/** Asks the reference as a figure does. */
+const ask = (figure, ...question) => figure.evaluate((e, all) => e.ask(...all), question);
+
+/** The first slices of an array in golden.json as rows: (N x L x S) -> (L x S). PyTorch's weights (out x in) are transposed. */
+function sliceOf({ shape, data }, n = 0) {
+  const [rows, columns] = shape.slice(-2);
+  const at = n * rows * columns;
+  return Array.from({ length: rows }, (_, i) => data.slice(at + i * columns, at + (i + 1) * columns));
+}
+const transposed = (x) => x[0].map((_, j) => x.map((row) => row[j]));
+
+const set = async (figure, label, value) => {
+  await figure.getByLabel(label, { exact: false }).first().fill(String(value));
+  await settled(figure);
+};
+
+// ------------------------------------------------------------------------------------------ what each figure computes
+const figures = {
+  softmax: {
+    lesson: "00",
+    async compare(figure) {
+      const { scores, weights } = goldenOf("00").softmax_matrix.arrays; // (4 x 5)
+      for (let row = 0; row < 4; ++row) {
+        const inputs = figure.locator('input[type="number"]');
+        for (let i = 0; i < 5; ++i) await inputs.nth(i).fill(String(scores.data[5 * row + i]));
+        for (const shift of [0, 100]) {
+          await set(figure, "Added to all scores", shift);
+          const expected = weights.data.slice(5 * row, 5 * row + 5);
+          expectNear(await numbersIn(figure, "td:nth-child(4) data"), expected, `weights of row ${row}, shifted by ${shift}`);
+        }
+      }
+      await set(figure, "Added to all scores", 1000);
+      await figure.getByLabel("subtract the largest").uncheck();
+      await settled(figure);
+      expectNear(await numbersIn(figure, "td:nth-child(4) data"), Array(5).fill(NaN), "weights without the largest score subtracted");
+      expectNear(await numbersIn(figure, "td:nth-child(3) data"), Array(5).fill(Infinity), "exp(1000)");
+    },
+  },
+};
+
+// --------------------------------------------------------------------------------------------- what holds of all of them
+const states = (figure) => figure.evaluate((e) => e.innerHTML + [...e.querySelectorAll("input, select")].map((i) => i.value + i.checked).join());
+
+async function operate(figure, page, how) {
+  const controls = figure.locator("input:visible, select:visible, button:visible, [tabindex='0']:visible");
+  for (let i = 0, count = await controls.count(); i < count; ++i) {
+    const control = controls.nth(i);
+    const kind = await control.evaluate((e) => (e.disabled ? "disabled" : e.getAttribute("role") || e.type));
+    if (kind === "disabled") continue;
+    const name = await control.evaluate((e) => e.getAttribute("aria-label") || e.labels?.[0]?.innerText || e.innerText);
+    expect(name?.trim(), `a control (${kind}) has no name`);
+    const before = await states(figure);
+    const changed = async () => (await settled(figure), (await states(figure)) !== before);
+    if (how === "keyboard") {
+      await control.focus();
+      if (kind === "select-one") await control.press("ArrowDown");
+      else if (kind === "checkbox" || kind === "button" || kind === "submit") await control.press("Space");
+      else if (kind === "slider") await control.press("ArrowLeft");
+      else if (kind === "text" || kind === "textarea") await control.press("x");
+      else await control.press("ArrowUp");
+      if (!(await changed())) { await control.press(kind === "select-one" ? "ArrowUp" : "ArrowDown"); expect(await changed(), `"${name}" does nothing by keyboard`); }
+    } else if (kind === "slider") {
+      await control.scrollIntoViewIfNeeded();
+      const box = await control.locator(".grip").boundingBox();
+      const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+      if (how === "touch") {
+        const touch = (type, points) => page.touch.send("Input.dispatchTouchEvent", { type, touchPoints: points });
+        await touch("touchStart", [{ x, y }]);
+        for (let step = 1; step <= 4; ++step) await touch("touchMove", [{ x: x - 6 * step, y: y + 6 * step }]);
+        await touch("touchEnd", []);
+      } else {
+        await page.mouse.move(x, y);
+        await page.mouse.down();
+        await page.mouse.move(x - 25, y + 25, { steps: 4 });
+        await page.mouse.up();
+      }
+      expect(await changed(), `"${name}" cannot be dragged by ${how}`);
+    } else if (!["number", "select-one", "text", "textarea"].includes(kind)) {
+      await control.scrollIntoViewIfNeeded();
+      const box = await control.boundingBox();
+      const at = async (share) => {
+        const [x, y] = [box.x + box.width * share, box.y + box.height / 2];
+        if (how === "touch") await page.touchscreen.tap(x, y); else await page.mouse.click(x, y);
+      };
+      await at(kind === "range" ? 0.7 : 0.5);
+      if (!(await changed()) && kind === "range") await at(0.3);
+      expect(await changed(), `"${name}" does nothing by ${how}`);
+    }
+  }
+}
+
+async function drag(figure, page, client) {
+  const slider = figure.locator('input[type="range"]').first();
+  if (!(await slider.count())) return;
+  await slider.scrollIntoViewIfNeeded();
+  const box = await slider.boundingBox();
+  const time = async () => (await client.send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration").value;
+  const steps = 60;
+  await page.mouse.move(box.x + 8, box.y + box.height / 2);
+  await page.mouse.down();
+  const before = await time();
+  for (let i = 0; i < steps; ++i) await page.mouse.move(box.x + 8 + ((box.width - 16) * i) / steps, box.y + box.height / 2);
+  const each = (1000 * ((await time()) - before)) / steps;
+  await page.mouse.up();
+  expect(each < 20, `a step of dragging takes ${each.toFixed(1)} ms of the page's thread, expected less than 20`);
+  return each;
+}
+
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+const server = await serve(join(site, "pages"), 0);
+const origin = `http://127.0.0.1:${server.address().port}`;
+mkdirSync(join(site, "shots"), { recursive: true });
+
+for (const [name, { lesson, path, compare }] of Object.entries(figures)) {
+  if (only && !only.split(",").includes(name)) continue;
+  for (const [width, colorScheme, hasTouch] of [[360, "dark", true], [1280, "light", false]]) {
+    const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme, hasTouch, reducedMotion: hasTouch ? "no-preference" : "reduce" });
+    const page = await context.newPage();
+    const note = (text) => problems.push(`${name} at ${width}: ${text}`);
+    page.on("console", (message) => message.type() === "error" && note(`console: ${message.text()}`));
+    page.on("pageerror", (error) => note(`error: ${error.message}`));
+    const tryTo = (action) => action().catch((error) => note(error.message.split("\n")[0]));
+    const client = await context.newCDPSession(page);
+    page.touch = client;
+    await client.send("Performance.enable", { timeDomain: "threadTicks" });
+    await page.addInitScript(() => {
+      window.shifts = [];
+      new PerformanceObserver((list) => list.getEntries().forEach((e) => {
+        const moved = e.sources.map(({ node }) => (node?.nodeType === 1 ? node : node?.parentElement)).filter((node) => node?.closest(".vp-doc"));
+        if (moved.length) window.shifts.push([e.value, ...moved.map(({ outerHTML }) => outerHTML.slice(0, 80))]);
+      })).observe({ type: "layout-shift", buffered: true });
+    });
+    await page.goto(origin + (path ?? `/lessons/${lessonOf(lesson)}/`), { waitUntil: "load" });
+    const figure = page.locator(`.moving.${name}`).first();
+    expect(await figure.count(), `there is no figure ${name} on ${page.url()}: was the site built with Emscripten?`);
+    expect((await figure.getAttribute("aria-busy")) === "true", `${name} was loaded before it came into view`);
+    const box = await figure.evaluate((e) => e.getBoundingClientRect().height);
+    const began = Date.now();
+    await figure.scrollIntoViewIfNeeded();
+    await page.waitForFunction((one) => document.querySelector(one).getAttribute("aria-busy") === "false", `.moving.${name}`, { polling: 20, timeout: 60_000 });
+    const wait = Date.now() - began;
+    const most = 1000 * Math.max(1, loadavg()[0] / cpus().length); // a busy machine is slower
+    if (wait > most) note(`its numbers come after ${wait} ms, expected at most ${most | 0}`);
+    await settled(figure);
+    const height = await figure.evaluate((e) => e.getBoundingClientRect().height);
+    if (Math.abs(height - box) > 1) note(`it grows from ${box} to ${height} pixels when its numbers come`);
+    const cut = await figure.evaluate((e) => [...e.querySelectorAll("*"), e].filter((x) => x.localName !== "option" && x.getBoundingClientRect().right > e.getBoundingClientRect().right + 1 && !x.closest(".scrolls")).map((x) => x.outerHTML.slice(0, 80)));
+    if (cut.length) note(`cut at the right: ${cut[0]}`);
+    await figure.screenshot({ path: join(site, "shots", `${name}_${width}.png`) });
+    await tryTo(() => compare(figure, page));
+    await page.reload({ waitUntil: "load" });
+    await figure.scrollIntoViewIfNeeded();
+    await page.waitForFunction((one) => document.querySelector(one).getAttribute("aria-busy") === "false", `.moving.${name}`, { polling: 20, timeout: 60_000 });
+    for (const how of hasTouch ? ["touch"] : ["keyboard", "mouse"]) await tryTo(() => operate(figure, page, how));
+    let each;
+    if (!hasTouch) await tryTo(async () => (each = await drag(figure, page, client)));
+    const shifts = await page.evaluate(() => window.shifts);
+    if (shifts.length) note(`moves the page: ${JSON.stringify(shifts[0])}`);
+    console.log(`${name} at ${width}: numbers after ${wait} ms${each ? `; a step of dragging takes ${each.toFixed(1)} ms` : ""}`);
+    await context.close();
+  }
+}
+await browser.close();
+server.close();
+for (const [module, most] of [["attn", 1.5e6], ["broken", 1.5e6]]) {
+  const size = gzipSync(readFileSync(join(site, `moving/${module}.wasm`)), { level: 9 }).length;
+  console.log(`${module}.wasm: ${Math.round(size / 1000)} KB, compressed`);
+  if (size > most) problems.push(`${module}.wasm has ${size} bytes, compressed, expected at most ${most}`);
+}
+console.log([...new Set(problems)].join("\n") || "Nothing is wrong with the figures that move");
+process.exit(problems.length === 0 ? 0 : 1);
