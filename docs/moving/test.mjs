@@ -77,6 +77,37 @@ const figures = {
       expectNear(await numbersIn(figure, "td:nth-child(3) data"), Array(5).fill(Infinity), "exp(1000)");
     },
   },
+  attention: {
+    lesson: "01",
+    async compare(figure) {
+      await figure.getByLabel("a third token").uncheck();
+      await settled(figure);
+      const { weights, output } = goldenOf("01").by_hand.arrays;
+      const row = () => numbersIn(figure, "tr:not(.absent) td:nth-child(3) data");
+      expectNear(await row(), weights.data.slice(0, 2), "weights of query 0");
+      expectNear(await numbersIn(figure, ".context data"), output.data.slice(0, 2), "context of query 0");
+      const query = figure.getByRole("slider", { name: "query" });
+      for (let i = 0; i < 10; ++i) { await query.press("ArrowLeft"); await query.press("ArrowUp"); }
+      await settled(figure);
+      expectNear(await row(), weights.data.slice(2), "weights of query 1");
+      expectNear(await numbersIn(figure, ".context data"), output.data.slice(2), "context of query 1");
+    },
+  },
+  broken01: {
+    lesson: "01",
+    async compare(figure) {
+      const { weights, output } = goldenOf("01").by_hand.arrays;
+      expectNear(await numbersIn(figure, "table:nth-of-type(1) data"), weights.data, "the right weights");
+      expectNear(await numbersIn(figure, "table:nth-of-type(3) data"), output.data, "the right context");
+      const [a, b] = [Math.exp(3 - 2), Math.exp(4)]; // not divided by the root: scores 3 2; 4 0
+      expectNear(await numbersIn(figure, "table:nth-of-type(2) data"), [a / (a + 1), 1 / (a + 1), b / (b + 1), 1 / (b + 1)], "the weights without √D");
+      expect((await figure.locator(".says").innerText()).includes(mistakesOf("01").mistakes.find(({ id }) => id === "unscaled").says), "the mistake is not named");
+      const { X, weights: all, ...projections } = goldenOf("01").batch.arrays;
+      const weight = (name) => transposed(sliceOf({ ...projections[`${name}_proj.weight`] }));
+      const answer = await ask(figure, "self_attention", { X: sliceOf(X), W_q: weight("query"), W_k: weight("key"), W_v: weight("value") });
+      expectNear(answer.weights.flat(), sliceOf(all).flat(), "weights of PyTorch's example");
+    },
+  },
 };
 
 // --------------------------------------------------------------------------------------------- what holds of all of them
