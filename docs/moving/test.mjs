@@ -108,6 +108,23 @@ const figures = {
       expectNear(answer.weights.flat(), sliceOf(all).flat(), "weights of PyTorch's example");
     },
   },
+  masks: {
+    lesson: "03",
+    async compare(figure) {
+      const mask = (selector = ".paint td data") => numbersIn(figure, selector);
+      expectNear(await mask(), [1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 0], "the mask of length 4");
+      await set(figure, "Real tokens", 0);
+      expectNear(await numbersIn(figure, ".sum data"), Array(5).fill(0), "sums of rows without a key");
+      await figure.getByLabel("Break it").selectOption("03.nan_row");
+      await settled(figure);
+      expectNear(await numbersIn(figure, ".sum data"), Array(5).fill(NaN), "sums of rows without a key, as NaN");
+      const { Q, K, V, output, mask: painted } = goldenOf("03").with_fully_masked_rows.arrays;
+      for (const n of [0, 1]) {
+        const answer = await ask(figure, "attend", { Q: sliceOf(Q, n), K: sliceOf(K, n), V: sliceOf(V, n), mask: sliceOf(painted, n) });
+        expectNear(answer.context.flat(), sliceOf(output, n).flat(), "the context of PyTorch's example");
+      }
+    },
+  },
 };
 
 // --------------------------------------------------------------------------------------------- what holds of all of them
@@ -188,6 +205,7 @@ for (const [name, { lesson, path, compare }] of Object.entries(figures)) {
   for (const [width, colorScheme, hasTouch] of [[360, "dark", true], [1280, "light", false]]) {
     const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme, hasTouch, reducedMotion: hasTouch ? "no-preference" : "reduce" });
     const page = await context.newPage();
+    page.setDefaultTimeout(120_000);
     const note = (text) => problems.push(`${name} at ${width}: ${text}`);
     page.on("console", (message) => message.type() === "error" && note(`console: ${message.text()}`));
     page.on("pageerror", (error) => note(`error: ${error.message}`));
@@ -209,7 +227,7 @@ for (const [name, { lesson, path, compare }] of Object.entries(figures)) {
     const box = await figure.evaluate((e) => e.getBoundingClientRect().height);
     const began = Date.now();
     await figure.scrollIntoViewIfNeeded();
-    await page.waitForFunction((one) => document.querySelector(one).getAttribute("aria-busy") === "false", `.moving.${name}`, { polling: 20, timeout: 60_000 });
+    await page.waitForFunction((one) => document.querySelector(one).getAttribute("aria-busy") === "false", `.moving.${name}`, { polling: 20 });
     const wait = Date.now() - began;
     const most = 1000 * Math.max(1, loadavg()[0] / cpus().length); // a busy machine is slower
     if (wait > most) note(`its numbers come after ${wait} ms, expected at most ${most | 0}`);
@@ -222,7 +240,7 @@ for (const [name, { lesson, path, compare }] of Object.entries(figures)) {
     await tryTo(() => compare(figure, page));
     await page.reload({ waitUntil: "load" });
     await figure.scrollIntoViewIfNeeded();
-    await page.waitForFunction((one) => document.querySelector(one).getAttribute("aria-busy") === "false", `.moving.${name}`, { polling: 20, timeout: 60_000 });
+    await page.waitForFunction((one) => document.querySelector(one).getAttribute("aria-busy") === "false", `.moving.${name}`, { polling: 20 });
     for (const how of hasTouch ? ["touch"] : ["keyboard", "mouse"]) await tryTo(() => operate(figure, page, how));
     let each;
     if (!hasTouch) await tryTo(async () => (each = await drag(figure, page, client)));
