@@ -1,4 +1,4 @@
-"""Lesson 09: where cross-attention is in an encoder and decoder, and its mask beside that of self-attention."""
+"""Lesson 09: where cross-attention is in an encoder and decoder, its mask, and a memory that is projected once."""
 
 import numpy as np
 from course import golden
@@ -83,5 +83,54 @@ def masks():
     return figure
 
 
+def once():
+    figure = Figure(
+        "Projected in every step, W_k and W_v come before each query; projected once, they come before the first", 150
+    )
+    for top, head, repeated in ((20, "projected in every step", True), (92, "projected once", False)):
+        figure.text(12, top, head, "strong")
+        x, y = 12, top + 24
+        for step in range(3):
+            if repeated or step == 0:
+                figure.box(x, y, 66, 22, "W_k, W_v", "small", "orange", 0.22)
+                x += 68
+            figure.box(x, y, 32, 22, "W_q", "small", "blue")
+            figure.text(x + 16, y - 5, f"step {step}", "dim small", "middle")
+            x += 44
+    figure.text(354, 130, "W_k, W_v: 1500 tokens", "dim small", "end")
+    figure.text(354, 144, "W_q: one token", "dim small", "end")
+    return figure
+
+
+def selection():
+    figure = Figure(
+        "Slices 0 to 5 belong to three sources with two heads each; the selection 2, 0, 0 takes 4 5, 0 1, 0 1", 186
+    )
+    heads, chosen, cell, left, top, under = 2, (2, 0, 0), 30, 24, 46, 122
+    block = heads * cell + 22
+
+    def sources(y, numbers):
+        for i, b in enumerate(numbers):
+            for h in range(heads):
+                x = left + i * block + h * cell
+                colour = ("blue", "orange")[h]
+                figure.rect(x, y, cell, 24, colour, 0.22, colour, 0)
+                figure.text(x + cell / 2, y + 16, str(b * heads + h), "small mono", "middle")
+
+    middle = [left + i * block + cell for i in range(3)]
+    sources(top, range(3))
+    for i, b in enumerate(chosen):
+        figure.text(middle[i], top - 8, f"source {i}", "dim small", "middle")
+        figure.arrow((middle[b] + 6 * (i - 1), top + 26), (middle[i], under - 2))
+        figure.text(middle[i], under + 38, f"{i}: source {b}", "dim small", "middle")
+    sources(under, chosen)
+    figure.text(left, 20, "memory: slice b·H + h", "strong")
+    figure.text(284, top + 16, "head 0", "blue small")
+    figure.text(284, top + 30, "head 1", "orange small")
+    figure.text(284, under + 16, "selected", "strong")
+    figure.text(left, 178, "Keys and values alike, and the slices of the mask.", "dim small")
+    return figure
+
+
 def figures():
-    return {"encoder_decoder": encoder_decoder(), "masks": masks()}
+    return {"encoder_decoder": encoder_decoder(), "masks": masks(), "once": once(), "selection": selection()}

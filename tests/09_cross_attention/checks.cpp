@@ -21,6 +21,7 @@ using arma::uword;
 
 const std::vector<std::string> output_axes = {"L", "E", "B"};
 const std::vector<std::string> weights_axes = {"L", "S", "H·B"};
+const std::vector<std::string> memory_axes = {"S", "D", "H·n"};
 
 /// The layer of a golden case, without dropout. Its width is query's; every case but by_hand has three heads.
 CrossAttention layer_from(const GoldenCase& golden, uword num_heads = 3) {
@@ -37,6 +38,25 @@ CrossAttention new_layer(uword embed_dim, uword num_heads) {
   return attention;
 }
 
+/// The layer that the chapter works through, and its memory.
+CrossAttention layer_by_hand() {
+  CrossAttention attention = new_layer(2, 1);
+  attention.query_proj.weight = {{1, 1}, {0, 1}};
+  attention.key_proj.weight = {{1, 1}, {0, 1}};
+  attention.value_proj.weight = {{2, 0}, {0, 1}};
+  attention.output_proj.weight = {{1, 0}, {1, 1}};
+  for (Linear* proj : {&attention.query_proj, &attention.key_proj, &attention.value_proj, &attention.output_proj}) {
+    proj->bias = {0, 0};
+  }
+  return attention;
+}
+
+arma::cube memory_by_hand() {
+  arma::cube memory(3, 2, 1);
+  memory.slice(0) = {{1, 1}, {0, 1}, {2, 0}};
+  return memory;
+}
+
 /// What the layer should give, one number at a time.
 Attended naive(const CrossAttention& attention, const arma::cube& query, const arma::cube& key, const arma::cube& value,
                const Mask& mask = {}) {
@@ -49,36 +69,57 @@ std::string refusal_of(CrossAttention& attention, const arma::cube& query, const
   return refusal([&] { attention.forward(query, key, value, mask); });
 }
 
-// ------------------------------------------------------------------------------------------------ the layer, 09.1
+// ------------------------------------------------------------------------------------------- project_memory, 09.1
 
-TEST(CrossAttention, HasFourProjectionsWithBias) {
-  expect_four_projections_with_bias(projections_of(CrossAttention(6, 3)), 6,
-                                    likely_mistake("projections_without_bias"));
+TEST(ProjectMemory, KeepsAKeyAndAValueForEachTokenOfTheMemory) {
+  const CrossAttention attention = new_layer(8, 4);
+  const ProjectedMemory memory = attention.project_memory(normal(7, 8, 3), normal(7, 8, 3));
+  const std::string about = note("E = 8, H = 4: heads of width D = 2; B = 3 sequences of S = 7 tokens");
+  const std::string likely = memory.keys.n_cols == 8 ? likely_mistake("memory_not_split") : "";
+  EXPECT_THAT(memory.keys, HasShape({{"S", 7}, {"D", 2}, {"H·B", 12}})) << about << likely;
+  EXPECT_THAT(memory.values, HasShape({{"S", 7}, {"D", 2}, {"H·B", 12}})) << about;
 }
 
-TEST(CrossAttention, KeepsWhatLinearDraws) { expect_drawn_as_linear_draws(projections_of(CrossAttention(50, 2))); }
-
-TEST(CrossAttention, DrawsEachProjectionAnew) {
-  expect_draws_each_projection_anew(projections_of(CrossAttention(6, 3)));
+TEST(ProjectMemory, GivesTheKeysAndValuesWorkedByHand) {
+  const GoldenCase golden = load_golden("by_hand");
+  const ProjectedMemory memory = layer_by_hand().project_memory(memory_by_hand(), memory_by_hand());
+  EXPECT_THAT(memory.keys, Matches(golden.expected("K")));
+  EXPECT_THAT(memory.values, Matches(golden.expected("V")));
 }
 
-TEST(CrossAttention, KeepsItsNumberOfHeadsAndItsDropout) {
-  const CrossAttention attention(6, 3, 0.25);
-  EXPECT_HOLDS(attention.num_heads() == 3, "num_heads() is " + std::to_string(attention.num_heads()) + ", want 3");
-  expect_new_dropout(attention.dropout, 0.25);
+TEST(ProjectMemory, EqualsPyTorch) {
+  const GoldenCase golden = load_golden("cross");
+  const ProjectedMemory memory = layer_from(golden).project_memory(golden.cube("key"), golden.cube("value"));
+  EXPECT_THAT(memory.keys, Matches(golden.expected("K"))) << note("key and value are two different cubes");
+  EXPECT_THAT(memory.values, Matches(golden.expected("V")));
 }
 
-TEST(CrossAttention, LeavesSeedingToTheCaller) {
-  expect_leaves_seeding_to_the_caller("the constructor", [] { return CrossAttention(6, 3).query_proj.weight; });
+TEST(ProjectMemory, StartsAfresh) {
+  const GoldenCase golden = load_golden("cross");
+  const CrossAttention attention = layer_from(golden);
+  const ProjectedMemory other = attention.project_memory(normal(4, 12, 3), normal(4, 12, 3));
+  const ProjectedMemory memory = attention.project_memory(golden.cube("key"), golden.cube("value"));
+  EXPECT_THAT(memory.keys, Matches(golden.expected("K"))) << note("another memory was made before");
+  EXPECT_THAT(memory.values, Matches(golden.expected("V")));
+  EXPECT_HOLDS(other.keys.n_rows == 4 && other.values.n_rows == 4, "the memory that was made before has changed");
 }
 
-// ------------------------------------------------------------------------------------------- forward, 09.2 and 09.3
+TEST(ProjectMemory, LeavesItsArguments) {
+  const CrossAttention attention = new_layer(6, 3);
+  const arma::cube key = normal(7, 6, 2), value = normal(7, 6, 2);
+  expect_leaves_its_arguments("project_memory", {{"key", key}, {"value", value}},
+                              [&] { attention.project_memory(key, value); });
+}
+
+// -------------------------------------------------------------------------------------------------- forward, 09.2
 
 TEST(CrossAttention, TakesMoreOrFewerKeysThanQueries) {
   CrossAttention attention = new_layer(6, 3);
   const arma::cube query = normal(5, 6, 2);
   const std::string same = refusal_of(attention, query, normal(5, 6, 2), normal(5, 6, 2));
-  ASSERT_TRUE(same.empty()) << line("threw", same) << note("query, key and value were all 5 x 6 x 2");
+  const bool slices_for_batch = same.find("5 x 6 x 2, expected L x 6 x 6") != std::string::npos;
+  ASSERT_TRUE(same.empty()) << line("threw", same) << note("query, key and value were all 5 x 6 x 2, and H = 3")
+                            << (slices_for_batch ? likely_mistake("batch_of_slices") : "");
   for (const uword S : {7U, 4U, 1U}) {
     const std::string threw = refusal_of(attention, query, normal(S, 6, 2), normal(S, 6, 2));
     EXPECT_TRUE(threw.empty()) << line("threw", threw)
@@ -96,19 +137,10 @@ TEST(CrossAttention, GivesOneRowForEachQuery) {
 
 TEST(CrossAttention, GivesTheTwoByThreeWorkedByHand) {
   const GoldenCase golden = load_golden("by_hand");
-  CrossAttention attention = new_layer(2, 1);
-  attention.query_proj.weight = {{1, 1}, {0, 1}};
-  attention.key_proj.weight = {{1, 1}, {0, 1}};
-  attention.value_proj.weight = {{2, 0}, {0, 1}};
-  attention.output_proj.weight = {{1, 0}, {1, 1}};
-  for (Linear* proj : {&attention.query_proj, &attention.key_proj, &attention.value_proj, &attention.output_proj}) {
-    proj->bias = {0, 0};
-  }
-  arma::cube decoder(2, 2, 1);
-  decoder.slice(0) = {{1, 0}, {0, 2}};
-  arma::cube encoder(3, 2, 1);
-  encoder.slice(0) = {{1, 1}, {0, 1}, {2, 0}};
-  EXPECT_THAT(attention.forward(decoder, encoder, encoder), Matches(golden.expected("output")));
+  CrossAttention attention = layer_by_hand();
+  arma::cube query(2, 2, 1);
+  query.slice(0) = {{1, 0}, {0, 2}};
+  EXPECT_THAT(attention.forward(query, memory_by_hand(), memory_by_hand()), Matches(golden.expected("output")));
   EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
 }
 
@@ -210,7 +242,67 @@ TEST(CrossAttention, EqualsPyTorchWithFewerKeysThanQueries) {
   EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights")));
 }
 
-// -------------------------------------------------------------------- the notes' MultiHeadAttention(q, k, v), 09.3
+// ------------------------------------------------------------------------------------- decoding with a memory, 09.2
+
+TEST(CrossAttention, TakesTheMemoryItIsGiven) {
+  CrossAttention attention = new_layer(8, 4);
+  const arma::cube query = normal(5, 8, 3), key = normal(7, 8, 3), value = normal(7, 8, 3);
+  const arma::cube other_key = normal(4, 8, 3), other_value = normal(4, 8, 3);
+  const ProjectedMemory memory = attention.project_memory(key, value);
+  const ProjectedMemory other = attention.project_memory(other_key, other_value);
+  const arma::cube wanted = naive(attention, query, key, value).output;
+  EXPECT_THAT(attention.forward(query, memory), IsNear(wanted, output_axes)) << note("a memory of 7 keys");
+  EXPECT_THAT(attention.forward(query, other),
+              IsNear(naive(attention, query, other_key, other_value).output, output_axes))
+      << note("the memory of another source, of 4 keys");
+  EXPECT_THAT(attention.forward(query, memory), IsNear(wanted, output_axes)) << note("the first memory once more");
+}
+
+TEST(CrossAttention, GivesEachStepWhatAllQueriesAtOnceGet) {
+  const GoldenCase golden = load_golden("cross");
+  CrossAttention attention = layer_from(golden);
+  const ProjectedMemory memory = attention.project_memory(golden.cube("key"), golden.cube("value"));
+  const arma::cube query = golden.cube("query");
+  const Mask mask = golden.mask("mask_batch");
+  arma::cube output(arma::size(query)), masked(arma::size(query));
+  for (uword i = 0; i < query.n_rows; ++i) {
+    output.row(i) = attention.forward(query.row(i), memory);
+    masked.row(i) = attention.forward(query.row(i), memory, mask.row(i));
+    EXPECT_THAT(attention.attention_weights(), HasShape({{"L (queries)", 1}, {"S (keys)", 7}, {"H·B", 6}}))
+        << note("step " + std::to_string(i) + " has one query for each of B = 2 sequences, H = 3");
+  }
+  const std::string about = note("row i is the output of step i: query i alone, with the memory made before step 0");
+  EXPECT_THAT(output, Matches(golden.expected("output"))) << about;
+  EXPECT_THAT(masked, Matches(golden.expected("output_batch"))) << about;
+}
+
+TEST(CrossAttention, ProjectsNothingButTheQueries) {
+  CrossAttention attention = new_layer(8, 4);
+  const arma::cube query = normal(5, 8, 3);
+  const ProjectedMemory memory = attention.project_memory(normal(7, 8, 3), normal(7, 8, 3));
+  const arma::cube wanted = attention.forward(query, memory);
+  attention.key_proj.weight *= 2;
+  attention.value_proj.bias += 1;
+  EXPECT_THAT(attention.forward(query, memory), IsNear(wanted, output_axes))
+      << note("key_proj and value_proj were changed after the memory was made: the memory holds what they gave before");
+}
+
+TEST(CrossAttention, NeedsLittleMemoryForAStep) {
+  const uword S = 64, E = 96, H = 3, B = 2;
+  CrossAttention attention = new_layer(E, H);
+  const arma::cube query = normal(1, E, B);
+  const ProjectedMemory memory = attention.project_memory(normal(S, E, B), normal(S, E, B));
+  const auto step = [&] { attention.forward(query, memory); };
+  step();
+  // Projecting the memory again takes four cubes of S x E x B: each Linear makes a temporary as large as its result.
+  // There is room for two, a copy of the keys and one of the values. The step itself needs less than a fifth of one.
+  const std::size_t limit = 3 * S * E * B * sizeof(double), asked = allocated_bytes(step);
+  EXPECT_HOLDS(asked <= limit, "a step with one query and S = 64 keys asked for " + bytes_text(asked) +
+                                   ", want at most " + bytes_text(limit))
+      << note("keys and values are projected already: a step projects one query");
+}
+
+// -------------------------------------------------------------------- the notes' MultiHeadAttention(q, k, v), 09.2
 
 TEST(CrossAttention, EqualsTheNotesMultiHeadAttentionForSelfAttention) {
   const GoldenCase golden = load_golden("notes_self");
@@ -233,7 +325,7 @@ TEST(CrossAttention, EqualsTheNotesMultiHeadAttentionForCrossAttention) {
   EXPECT_THAT(attention.attention_weights(), Matches(golden.expected("weights_masked")));
 }
 
-// -------------------------------------------------------------------------------------------------- the mask, 09.3
+// -------------------------------------------------------------------------------------------------- the mask, 09.2
 
 TEST(CrossAttention, ReadsTheMaskAsQueriesTimesKeys) {
   CrossAttention attention = new_layer(8, 4);
@@ -317,7 +409,7 @@ TEST(CrossAttention, TakesAnyNumberButZeroAsAllowed) {
       [&](const Mask& numbers) { return attention.forward(query, memory, memory, numbers); }, mask);
 }
 
-// --------------------------------------------------------------------------------------------------- dropout, 09.3
+// --------------------------------------------------------------------------------------------------- dropout, 09.2
 
 TEST(CrossAttention, EqualsPyTorchWithDropout) {
   const GoldenCase golden = load_golden("cross");
@@ -360,7 +452,7 @@ TEST(CrossAttention, DropsAnewAtEveryCall) {
       << note("after dropout.eval() nothing is dropped");
 }
 
-// ---------------------------------------------------------------------------------------- naive loops, edges, 09.3
+// ---------------------------------------------------------------------------------------- naive loops, edges, 09.2
 
 TEST(CrossAttention, EqualsTheDefinitionForOtherSizes) {
   struct Sizes {
@@ -449,6 +541,9 @@ TEST(CrossAttention, LeavesItsArguments) {
   const Mask mask = ones(5, 7, 2);
   expect_leaves_its_arguments("forward", {{"query", query}, {"key", key}, {"value", value}, {"mask", mask}},
                               [&] { attention.forward(query, key, value, mask); });
+  const ProjectedMemory memory = attention.project_memory(key, value);
+  expect_leaves_its_arguments("forward", {{"memory.keys", memory.keys}, {"memory.values", memory.values}},
+                              [&] { attention.forward(query, memory, mask); });
 }
 
 TEST(CrossAttention, CopiesNoHeads) {
@@ -465,8 +560,14 @@ TEST(CrossAttention, CopiesNoHeads) {
   const std::size_t asked = allocated_bytes(forward);
   // A wrong answer may ask for memory for other reasons.
   const auto right = [&] {
+    const auto near = [](const arma::cube& a, const arma::cube& b) {
+      return arma::approx_equal(a, b, "absdiff", 1e-9);
+    };
+    const Linear& proj = attention.key_proj;
     const arma::cube wanted = naive_multi_head(projections_of(attention), H, query, memory, memory).output;
-    return arma::approx_equal(attention.forward(query, memory, memory), wanted, "absdiff", 1e-9);
+    return near(attention.forward(query, memory, memory), wanted) &&
+           near(attention.project_memory(memory, memory).keys,
+                naive_split_heads(naive_linear(memory, proj.weight, proj.bias), H));
   };
   EXPECT_TRUE(asked <= rows * E * B * sizeof(double))
       << line("memory",
@@ -474,99 +575,164 @@ TEST(CrossAttention, CopiesNoHeads) {
       << (asked <= (rows + 2 * (L + 2 * S)) * E * B * sizeof(double) && right() ? likely_mistake("heads_copied") : "");
 }
 
-// -------------------------------------------------------------------------------------- bad input: the layer, 09.1
+// ----------------------------------------------------------------------------------------- select_sequences, 09.3
 
-TEST(CrossAttention, RejectsImpossibleSizes) {
-  expect_rejects_impossible_sizes([](uword embed_dim, uword num_heads) { CrossAttention(embed_dim, num_heads); });
+/// Which sequence of the memory each sequence of the result is, as in golden.py.
+const arma::uvec beams = {2, 0, 0, 2, 1};
+
+TEST(SelectSequences, KeepsAllHeadsOfEverySequence) {
+  const CrossAttention attention = new_layer(8, 4);
+  const ProjectedMemory memory = attention.project_memory(normal(7, 8, 3), normal(7, 8, 3));
+  const ProjectedMemory selected = attention.select_sequences(memory, beams);
+  const std::string about = note("5 sequences were selected from a memory of B = 3, with H = 4 heads each");
+  const std::string likely = selected.keys.n_slices == 5 ? likely_mistake("slices_selected") : "";
+  EXPECT_THAT(selected.keys, HasShape({{"S", 7}, {"D", 2}, {"H·n", 20}})) << about << likely;
+  EXPECT_THAT(selected.values, HasShape({{"S", 7}, {"D", 2}, {"H·n", 20}})) << about;
 }
 
-TEST(CrossAttention, RejectsAnImpossibleProbability) {
-  expect_rejects_impossible_probabilities([](double p) { CrossAttention(6, 3, p); });
+TEST(SelectSequences, PutsTheSequencesIntoTheirNewOrder) {
+  const CrossAttention attention = new_layer(8, 4);
+  const arma::cube key = normal(7, 8, 3), value = normal(7, 8, 3);
+  const ProjectedMemory memory = attention.project_memory(key, value);
+  const ProjectedMemory selected = attention.select_sequences(memory, arma::uvec{1, 2, 0});
+  const auto wanted = [&](const Linear& proj, const arma::cube& x) {
+    const arma::cube reordered = arma::join_slices(x.slices(1, 2), x.slices(0, 0));
+    return IsNear(naive_split_heads(naive_linear(reordered, proj.weight, proj.bias), 4), memory_axes);
+  };
+  const std::string about = note("sequence 1 comes first, then 2, then 0; each has H = 4 slices");
+  EXPECT_THAT(selected.keys, wanted(attention.key_proj, key)) << about;
+  EXPECT_THAT(selected.values, wanted(attention.value_proj, value)) << about;
 }
 
-// ------------------------------------------------------------------------------------- bad input: the shapes, 09.2
+TEST(SelectSequences, EqualsPyTorch) {
+  const GoldenCase golden = load_golden("beams");
+  CrossAttention attention = layer_from(golden);
+  const ProjectedMemory selected =
+      attention.select_sequences(attention.project_memory(golden.cube("key"), golden.cube("value")), beams);
+  const std::string about = note("sequences {2, 0, 0, 2, 1} of B = 3 were selected, with H = 3 heads each");
+  EXPECT_THAT(selected.keys, Matches(golden.expected("K"))) << about;
+  EXPECT_THAT(selected.values, Matches(golden.expected("V"))) << about;
+  EXPECT_THAT(attention.forward(golden.cube("query"), selected, golden.mask("mask")),
+              Matches(golden.expected("output")))
+      << about << note("the mask has been selected, too: slice i belongs to sequence i of the selection");
+}
+
+TEST(SelectSequences, IsProjectingTheSelectedSequences) {
+  struct Selection {
+    uword E, H, B;
+    arma::uvec sequences;
+  };
+  for (const Selection& n : {Selection{6, 3, 4, {3, 1}},
+                             {8, 2, 3, {1, 2, 0}},
+                             {6, 2, 2, {0, 0, 0, 1, 1, 1}},
+                             {4, 1, 3, {2, 2}},
+                             {6, 6, 1, {0, 0}},
+                             {8, 4, 3, {0, 1, 2}}}) {
+    const CrossAttention attention = new_layer(n.E, n.H);
+    const arma::cube key = normal(5, n.E, n.B), value = normal(5, n.E, n.B);
+    const ProjectedMemory selected = attention.select_sequences(attention.project_memory(key, value), n.sequences);
+    arma::cube keys(5, n.E, n.sequences.n_elem), values(5, n.E, n.sequences.n_elem);
+    std::string list;
+    for (uword i = 0; i < n.sequences.n_elem; ++i) {
+      keys.slice(i) = key.slice(n.sequences(i));
+      values.slice(i) = value.slice(n.sequences(i));
+      list += (i == 0 ? "" : ", ") + std::to_string(n.sequences(i));
+    }
+    const ProjectedMemory wanted = attention.project_memory(keys, values);
+    const std::string about = note("B = " + std::to_string(n.B) + ", H = " + std::to_string(n.H) +
+                                   ", and the sequences {" + list + "} were selected");
+    EXPECT_THAT(selected.keys, IsNear(wanted.keys, memory_axes)) << about;
+    EXPECT_THAT(selected.values, IsNear(wanted.values, memory_axes)) << about;
+  }
+}
+
+TEST(SelectSequences, LeavesItsArguments) {
+  const CrossAttention attention = new_layer(6, 3);
+  const ProjectedMemory memory = attention.project_memory(normal(7, 6, 2), normal(7, 6, 2));
+  const arma::uvec swapped = {1, 0};
+  expect_leaves_its_arguments("select_sequences", {{"memory.keys", memory.keys}, {"memory.values", memory.values}},
+                              [&] { attention.select_sequences(memory, swapped); });
+}
+
+// -------------------------------------------------------------------------------------- bad input: the memory, 09.1
+
+TEST(ProjectMemory, RejectsAKeyOfTheWrongShape) {
+  const CrossAttention attention = new_layer(6, 3);
+  for (const arma::cube& key : {zeros(7, 8, 2), zeros(7, 2, 2), zeros(6, 7, 2), arma::cube(), arma::cube(0, 6, 2),
+                                arma::cube(7, 0, 2), arma::cube(7, 6, 0)}) {
+    EXPECT_PRED_FORMAT1(RejectsArgument("key", {shape_text(key), "6"}), [&] { attention.project_memory(key, key); });
+  }
+}
+
+TEST(ProjectMemory, RejectsAValueOfAnotherShapeThanItsKey) {
+  const CrossAttention attention = new_layer(6, 3);
+  for (const arma::cube& value : {zeros(9, 6, 2), zeros(1, 6, 2), zeros(7, 8, 2), zeros(7, 6, 4), zeros(7, 6, 1),
+                                  arma::cube(), arma::cube(0, 6, 2), arma::cube(7, 0, 2), arma::cube(7, 6, 0)}) {
+    EXPECT_PRED_FORMAT1(RejectsArgument("value", {shape_text(value), "7 x 6 x 2"}), [&] {
+      attention.project_memory(zeros(7, 6, 2), value);
+    }) << note("key is 7 x 6 x 2: each key has one value");
+  }
+}
+
+// --------------------------------------------------------------------------------------- bad input: forward, 09.2
 
 TEST(CrossAttention, RejectsAQueryOfTheWrongShape) {
   CrossAttention attention = new_layer(6, 3);
-  const arma::cube memory = zeros(7, 6, 2);
-  const auto with = [&](const arma::cube& query) {
-    return [&attention, &memory, query] { attention.forward(query, memory, memory); };
-  };
-  EXPECT_PRED_FORMAT1(RejectsArgument("query", {"5 x 8 x 2", "6"}), with(zeros(5, 8, 2)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("query", {"5 x 2 x 2", "6"}), with(zeros(5, 2, 2)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("query", {"6 x 5 x 2", "6"}), with(zeros(6, 5, 2)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("query", {"0 x 0 x 0"}), with(arma::cube()));
-  EXPECT_PRED_FORMAT1(RejectsArgument("query", {"0 x 6 x 2"}), with(arma::cube(0, 6, 2)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("query", {"5 x 0 x 2"}), with(arma::cube(5, 0, 2)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("query", {"5 x 6 x 0"}),
-                      [&] { attention.forward(arma::cube(5, 6, 0), arma::cube(7, 6, 0), arma::cube(7, 6, 0)); });
-}
-
-TEST(CrossAttention, RejectsAKeyOfTheWrongShape) {
-  CrossAttention attention = new_layer(6, 3);
-  const arma::cube query = zeros(5, 6, 2);
-  const arma::cube value = zeros(7, 6, 2);
-  const auto with = [&](const arma::cube& key) {
-    return [&attention, &query, &value, key] { attention.forward(query, key, value); };
-  };
-  EXPECT_PRED_FORMAT1(RejectsArgument("key", {"7 x 8 x 2", "6"}), with(zeros(7, 8, 2)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("key", {"7 x 2 x 2", "6"}), with(zeros(7, 2, 2)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("key", {"7 x 6 x 4", "2"}), with(zeros(7, 6, 4)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("key", {"7 x 6 x 1", "2"}), with(zeros(7, 6, 1)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("key", {"0 x 0 x 0"}), with(arma::cube()));
-  EXPECT_PRED_FORMAT1(RejectsArgument("key", {"0 x 6 x 2"}), with(arma::cube(0, 6, 2)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("key", {"7 x 0 x 2"}), with(arma::cube(7, 0, 2)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("key", {"7 x 6 x 0"}), with(arma::cube(7, 6, 0)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("key", {"0 x 6 x 2"}),
-                      [&] { attention.forward(query, arma::cube(0, 6, 2), arma::cube(0, 6, 2)); });
-}
-
-TEST(CrossAttention, RejectsAValueOfTheWrongShape) {
-  CrossAttention attention = new_layer(6, 3);
-  const arma::cube query = zeros(5, 6, 2);
-  const arma::cube key = zeros(7, 6, 2);
-  const auto with = [&](const arma::cube& value) {
-    return [&attention, &query, &key, value] { attention.forward(query, key, value); };
-  };
-  EXPECT_PRED_FORMAT1(RejectsArgument("value", {"7 x 8 x 2", "6"}), with(zeros(7, 8, 2)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("value", {"7 x 2 x 2", "6"}), with(zeros(7, 2, 2)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("value", {"7 x 6 x 4", "2"}), with(zeros(7, 6, 4)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("value", {"7 x 6 x 1", "2"}), with(zeros(7, 6, 1)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("value", {"0 x 0 x 0"}), with(arma::cube()));
-  EXPECT_PRED_FORMAT1(RejectsArgument("value", {"0 x 6 x 2"}), with(arma::cube(0, 6, 2)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("value", {"7 x 0 x 2"}), with(arma::cube(7, 0, 2)));
-  EXPECT_PRED_FORMAT1(RejectsArgument("value", {"7 x 6 x 0"}), with(arma::cube(7, 6, 0)));
-}
-
-TEST(CrossAttention, RejectsAValueThatIsNotAsLongAsItsKey) {
-  CrossAttention attention = new_layer(6, 3);
-  const std::string about = note("each key has one value: value must be as long as key (7), not as query (5)");
-  for (const uword rows : {9U, 5U, 1U}) {
-    EXPECT_PRED_FORMAT1(RejectsArgument("value", {std::to_string(rows) + " x 6 x 2", "7"}), [&] {
-      attention.forward(zeros(5, 6, 2), zeros(7, 6, 2), zeros(rows, 6, 2));
-    }) << about;
+  const ProjectedMemory memory = attention.project_memory(zeros(7, 6, 2), zeros(7, 6, 2));
+  for (const arma::cube& query : {zeros(5, 8, 2), zeros(5, 2, 2), zeros(6, 5, 2), zeros(5, 6, 4), zeros(5, 6, 1),
+                                  arma::cube(), arma::cube(0, 6, 2), arma::cube(5, 0, 2), arma::cube(5, 6, 0)}) {
+    EXPECT_PRED_FORMAT1(RejectsArgument("query", {shape_text(query), "6 x 2"}), [&] {
+      attention.forward(query, memory);
+    }) << note("the memory has B = 2 sequences, E = 6, H = 3");
   }
+}
+
+TEST(CrossAttention, RejectsAMemoryOfTheWrongShape) {
+  CrossAttention attention = new_layer(6, 3);
+  const arma::cube query = zeros(5, 6, 2), right = zeros(7, 2, 6);
+  EXPECT_PRED_FORMAT1(RejectsArgument("memory", {"0 x 0 x 0"}), [&] { attention.forward(query, ProjectedMemory()); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("memory", {"7 x 6 x 2", "2"}), [&] {
+    attention.forward(query, ProjectedMemory{zeros(7, 6, 2), zeros(7, 6, 2)});
+  }) << note("keys and values that are not cut into heads");
+  EXPECT_PRED_FORMAT1(RejectsArgument("memory", {"4 x 2 x 6", "7"}), [&] {
+    attention.forward(query, ProjectedMemory{right, zeros(4, 2, 6)});
+  });
 }
 
 TEST(CrossAttention, RejectsAMaskOfTheWrongShape) {
   CrossAttention attention = new_layer(6, 3);
   const arma::cube query = zeros(5, 6, 2);
-  const arma::cube memory = zeros(7, 6, 2);
-  const auto with = [&](uword rows, uword cols, uword slices) {
-    return [&attention, &query, &memory, mask = ones(rows, cols, slices)] {
-      attention.forward(query, memory, memory, mask);
-    };
-  };
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"4 x 7 x 1", "5 x 7"}), with(4, 7, 1));
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"1 x 7 x 2", "5 x 7"}), with(1, 7, 2));
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 8 x 1", "5 x 7"}), with(5, 8, 1));
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 5 x 2", "5 x 7"}), with(5, 5, 2));
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"7 x 7 x 2", "5 x 7"}), with(7, 7, 2));
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 1 x 2", "5 x 7"}), with(5, 1, 2));
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"7 x 5 x 2", "5 x 7"}), with(7, 5, 2));
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 7 x 3", "5 x 7"}), with(5, 7, 3));  // H slices: 3 divides H·B = 6
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 7 x 4", "5 x 7"}), with(5, 7, 4));
-  EXPECT_PRED_FORMAT1(RejectsArgument("mask", {"5 x 7 x 12", "5 x 7"}), with(5, 7, 12));
+  const ProjectedMemory memory = attention.project_memory(zeros(7, 6, 2), zeros(7, 6, 2));
+  for (const Mask& mask : {ones(4, 7, 1), ones(1, 7, 2), ones(5, 8, 1), ones(5, 5, 2), ones(7, 7, 2), ones(5, 1, 2),
+                           ones(7, 5, 2), ones(5, 7, 3), ones(5, 7, 4), ones(5, 7, 12)}) {
+    EXPECT_PRED_FORMAT1(RejectsArgument("mask", {shape_text(mask), "5 x 7"}),
+                        [&] { attention.forward(query, memory, mask); });
+  }
+}
+
+TEST(CrossAttention, KeepsItsConstructor) {
+  CrossAttention attention(6, 3, 0.25);
+  attention.forward(normal(5, 6, 2), attention.project_memory(normal(7, 6, 2), normal(7, 6, 2)));
+  EXPECT_HOLDS(attention.num_heads() == 3, "num_heads() is " + std::to_string(attention.num_heads()) + ", want 3");
+  expect_new_dropout(attention.dropout, 0.25);
+  expect_four_projections_with_bias(projections_of(attention), 6, note("the constructor is given: leave it as it was"));
+  expect_draws_each_projection_anew(projections_of(attention));
+  expect_rejects_impossible_sizes([](uword embed_dim, uword num_heads) { CrossAttention(embed_dim, num_heads); });
+}
+
+// ----------------------------------------------------------------------------------- bad input: the selection, 09.3
+
+TEST(SelectSequences, RejectsASequenceThatIsNotThere) {
+  const CrossAttention attention = new_layer(6, 3);
+  const ProjectedMemory memory = attention.project_memory(zeros(7, 6, 2), zeros(7, 6, 2));
+  EXPECT_PRED_FORMAT1(RejectsArgument("sequences", {"2", "1"}), [&] {
+    attention.select_sequences(memory, arma::uvec{0, 2, 1});
+  }) << note("B = 2: there are sequences 0 and 1");
+  EXPECT_PRED_FORMAT1(RejectsArgument("sequences", {"5", "1"}),
+                      [&] { attention.select_sequences(memory, arma::uvec{5}); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("sequences", {"0"}), [&] { attention.select_sequences(memory, arma::uvec()); });
+  EXPECT_PRED_FORMAT1(RejectsArgument("memory", {"0 x 0 x 0"}),
+                      [&] { attention.select_sequences(ProjectedMemory(), arma::uvec{0}); });
 }
 
 // ------------------------------------------------------------------------------------------------------------- speed

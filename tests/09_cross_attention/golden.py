@@ -13,6 +13,11 @@ def attention_case(case, layer, query, key, value):
     return case.add_attention(layer(query, key, value))
 
 
+def add_memory(case, layer, key, value):
+    _, K, V = layer.heads(key, key, value)
+    return case.add("K", K, "B H S D").add("V", V, "B H S D")
+
+
 def by_hand():
     layer = MultiHeadAttention(2)
     set_linear(layer.query_proj, [[1, 1], [0, 1]])
@@ -20,13 +25,14 @@ def by_hand():
     set_linear(layer.value_proj, [[2, 0], [0, 1]])
     set_linear(layer.output_proj, [[1, 0], [1, 1]])
     memory = doubles([[[1, 1], [0, 1], [2, 0]]])
-    return attention_case(Case(), layer, doubles([[[1, 0], [0, 2]]]), memory, memory).only("weights", "output")
+    case = attention_case(Case(), layer, doubles([[[1, 0], [0, 2]]]), memory, memory)
+    return add_memory(case, layer, memory, memory).only("K", "V", "weights", "output")
 
 
 def cross(seed):
     B, H, L, S, E = 2, 3, 5, 7, 12
     case, layer, inputs = Case(seed), MultiHeadAttention(E, H), three_inputs(B, L, S, E)
-    attention_case(case, layer, *inputs)
+    add_memory(attention_case(case, layer, *inputs), layer, *inputs[1:])
 
     shared = torch.ones(1, L, S, dtype=torch.bool)
     shared[0, 0, 3:] = shared[0, 1, :2] = shared[0, 3, 5] = shared[0, 4, 1:6] = False
@@ -57,6 +63,18 @@ def square(seed):
     return case.add("mask", mask, "B L S").add_attention(layer(*inputs, mask), "_masked")
 
 
+def beams(seed):
+    """Five sequences of the decoder, and which of three sources each reads: what beam search makes of a memory."""
+    L, S, E, sources = 4, 6, 6, [2, 0, 0, 2, 1]
+    case, layer = Case(seed), MultiHeadAttention(E, 3)
+    query, key, value = (2 * randn(B, length, E) for B, length in ((len(sources), L), (3, S), (3, S)))
+    mask = padding_mask([6, 2, 5], L, S)
+    case.add_layers(layer).add("query", query, "B L E").add("key", key, "B S E").add("value", value, "B S E")
+    key, value, mask = (x.index_select(0, torch.tensor(sources)) for x in (key, value, mask))
+    add_memory(case, layer, key, value).add("mask", mask, "B L S")
+    return case.add_attention(layer(query, key, value, mask)).without("weights")
+
+
 def notes(seed, L, S):
     """The layer of the notes, without their bugs. S = None: one sequence three times, which is self-attention."""
     case, layer, query = Case(seed), MultiHeadAttention(6, 3), 2 * randn(2, L, 6)
@@ -74,6 +92,7 @@ def cases():
         "cross": cross(91),
         "square": square(93),
         "fewer_keys": attention_case(Case(94), MultiHeadAttention(6, 3), *three_inputs(2, 5, 4, 6)),
+        "beams": beams(98),
         "notes_self": notes(95, 5, None).without("memory"),
         "notes_cross": notes(96, 4, 8),
         "far_from_zero": far_from_zero.without("weights"),
