@@ -203,6 +203,10 @@ class CommandLine {
         add_lesson(interview, "its number, such as 05; without it, 05, then 12, then the least recent one");
     interview->add_flag("--random", random_, "a lesson by chance, of those that you passed")->excludes(named);
     interview->add_option("--minutes", minutes_, "how long")->check(CLI::Range(0.05, 600.0));
+    interview->footer(
+        "The stricter try of lessons 05 and 12: #include \"attn/strict.hpp\" instead of attn/masking.hpp. The compiler "
+        "then "
+        "refuses the functions that mask and normalise.");
     CLI::App* review =
         add("review", "questions to answer aloud and lessons to redo: what is due today, or more", [this](Course& c) {
           return learn::review(c, {lesson_, all_, weak_});

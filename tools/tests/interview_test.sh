@@ -40,6 +40,7 @@ for lesson in 05_interview_self_attention 12_interview_multi_head; do
   wrong "$class needs a public field:  Linear query_proj;" "!key_proj;" -- 's/query_proj/q_proj/g'
   wrong "the header has no class attn::$class" -- "s/$class/${class}V2/g"
   wrong "$class: give dropout_p a default:" -- 's/dropout_p = 0.1/dropout_p/'
+  wrong "poisoned" -- 's/masking\.hpp/strict.hpp/'     # attn/strict.hpp refuses the helpers
   if [ "$lesson" = 05_interview_self_attention ]; then # the same code serves both
     wrong "$class needs a public field:  Linear output_proj;" "needs a public field:  Dropout dropout;" \
       -- 's/output_proj/out/g; s/^  Dropout dropout;/  Dropout drop;/; s/([^.])\bdropout\(/\1drop(/g'

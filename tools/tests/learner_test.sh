@@ -68,6 +68,15 @@ long_ago "solutions/$interview/self_attention_interview.hpp" "$header"
 expect 0 "checks passed" -- learn check 05
 long_ago "tests/$interview/stub/self_attention_interview.hpp" "$header"
 
+# the stricter try: attn/strict.hpp refuses the helpers, and an answer without them passes
+sed 's/masking\.hpp/strict.hpp/' "solutions/$interview/self_attention_interview.hpp" >"$header"
+expect 2 "attn/strict.hpp does not give masked_fill" -- learn check 05
+sed 's/"attn\/shape\.hpp"/&\n#include "attn\/strict.hpp"/' "solutions/$interview/self_attention_interview.hpp" >"$header"
+expect 2 "attn/strict.hpp does not give masked_fill" -- learn check 05 # with attn/masking.hpp, too
+cp tools/tests/answers/05_strict.hpp "$header"
+expect 0 "checks passed" -- learn check 05
+cp "tests/$interview/stub/self_attention_interview.hpp" "$header"
+
 # ... in every lesson: what is compiled from the learner's files depends on their text, also in interviews and demonstrations
 for folder in lessons/*/; do
   folder=${folder%/}

@@ -128,6 +128,10 @@ const std::vector<Advice> advice_table = {
     {"no name Mask", "Mask is declared in attn/mask.hpp, in namespace attn: include it, and write in that namespace."},
     {"no name (require_shape|require_positive|require_product|shape_text)",
      "$1 is declared in attn/shape.hpp, in namespace attn: include it, and write in that namespace."},
+    {"attempt to use (?:a )?poisoned.*",
+     "attn/strict.hpp does not give masked_fill, safe_softmax_rows, softmax_rows and scaled_dot_product_attention: "
+     "write "
+     "these steps yourself, without attn/masking.hpp; or include attn/masking.hpp instead of attn/strict.hpp."},
     {".*: No such file or directory|'.*' file not found",
      "There is no such header here: the course's are in include/attn/, such as attn/shape.hpp.", "#\\s*include"},
 
