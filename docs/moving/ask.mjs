@@ -22,6 +22,7 @@ export function openReference() {
         waiting.set(++tickets, { resolve, reject });
         worker.postMessage({ ticket: tickets, question, request: JSON.stringify(request), mistake });
       }),
+    count: () => waiting.size,
     close: () => worker.terminate(),
   };
 }
@@ -37,7 +38,7 @@ export function whenInView(then) {
     observer = new IntersectionObserver((entries) => {
       if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
       observer.disconnect();
-      instance.proxy.$el.ask = ask; // for tests
+      Object.assign(instance.proxy.$el, { ask, waits: () => shared?.count() > 0 }); // for tests
       then();
     }, { rootMargin: "300px" });
     observer.observe(instance.proxy.$el);

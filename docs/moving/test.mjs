@@ -33,7 +33,7 @@ const expect = (holds, what) => { if (!holds) throw new Error(what); };
 /** Waits until what is computed has stayed the same for a moment. */
 async function settled(figure) {
   for (let before, now; ; before = now) {
-    now = await figure.evaluate((e) => e.innerHTML);
+    now = await figure.evaluate((e) => (e.waits() ? NaN : e.innerHTML));
     if (now === before) return;
     await new Promise((done) => setTimeout(done, 60));
   }
@@ -123,6 +123,29 @@ const figures = {
         const answer = await ask(figure, "attend", { Q: sliceOf(Q, n), K: sliceOf(K, n), V: sliceOf(V, n), mask: sliceOf(painted, n) });
         expectNear(answer.context.flat(), sliceOf(output, n).flat(), "the context of PyTorch's example");
       }
+    },
+  },
+  sampling: {
+    lesson: "22",
+    async compare(figure) {
+      const { logits, temperature, top_k, top_p, all_three } = goldenOf("22").sampling.arrays;
+      const settings = [[temperature, { temperature: 0.6 }], [top_k, { top_k: 4 }], [top_p, { top_p: 0.8 }], [all_three, { temperature: 1.7, top_k: 6, top_p: 0.7 }]]; // as in golden.py
+      for (const [expected, config] of settings) {
+        const answer = await ask(figure, "sampling", { logits: [logits.data], temperature: 1, top_k: 0, top_p: 1, draws: 0, seed: 0, ...config });
+        expectNear(answer.probabilities[0], expected.data, JSON.stringify(config));
+      }
+      await set(figure, "Temperature", 0.5);
+      await set(figure, "Top-k", 3);
+      await set(figure, "Top-p", 0.9);
+      await figure.getByRole("button").click();
+      await settled(figure);
+      const kept = await numbersIn(figure, "td:nth-child(4) data");
+      const counts = await numbersIn(figure, "td:nth-child(5) data");
+      expect(Math.abs(kept.reduce((a, b) => a + b) - 1) < 1e-9, "what is kept has not the sum 1");
+      expect(counts.reduce((a, b) => a + b) === 1000, "there are not a thousand draws");
+      expect(kept.every((p, i) => Math.abs(counts[i] / 1000 - p) <= 4 * Math.sqrt((p * (1 - p)) / 1000)), "the draws do not follow the probabilities");
+      await set(figure, "Temperature", 0);
+      expectNear(await numbersIn(figure, "td:nth-child(4) data"), [1, ...Array(9).fill(0)], "at temperature 0");
     },
   },
 };
@@ -215,7 +238,7 @@ for (const [name, { lesson, path, compare }] of Object.entries(figures)) {
     await client.send("Performance.enable", { timeDomain: "threadTicks" });
     await page.addInitScript(() => {
       window.shifts = [];
-      new PerformanceObserver((list) => list.getEntries().forEach((e) => {
+      new PerformanceObserver((list) => list.getEntries().filter((e) => !e.hadRecentInput).forEach((e) => {
         const moved = e.sources.map(({ node }) => (node?.nodeType === 1 ? node : node?.parentElement)).filter((node) => node?.closest(".vp-doc"));
         if (moved.length) window.shifts.push([e.value, ...moved.map(({ outerHTML }) => outerHTML.slice(0, 80))]);
       })).observe({ type: "layout-shift", buffered: true });

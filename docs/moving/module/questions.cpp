@@ -11,8 +11,9 @@ namespace attn::moving {
 namespace {
 
 const std::map<std::string, Json (*)(const Json&)> questions = {
-         {"softmax", softmax}, {"attend", attend},
-    {"masked", masked},     {"mask", mask}, {"self_attention", self_attention}};
+    {"attend", attend},     {"mask", mask},
+    {"masked", masked},     {"sampling", sampling},
+    {"softmax", softmax},   {"self_attention", self_attention}};
 
 }  // namespace
 
