@@ -148,6 +148,25 @@ const figures = {
       expectNear(await numbersIn(figure, "td:nth-child(4) data"), [1, ...Array(9).fill(0)], "at temperature 0");
     },
   },
+  rope: {
+    lesson: "14",
+    async compare(figure) {
+      const { X, interleaved } = goldenOf("14").rope.arrays; // (2 x 2 x 5 x 6)
+      const [rows, rotated] = [sliceOf(X, 1), sliceOf(interleaved, 1)];
+      for (let i = 0; i < 4; ++i) {
+        const answer = await ask(figure, "rope", { q: [rows[i]], k: [rows[i + 1]], i, j: i + 1 });
+        expectNear(answer.q[0], rotated[i], `the query at position ${i}`);
+        expectNear(answer.k[0], rotated[i + 1], `the key at position ${i + 1}`);
+        expectNear([answer.score], [rotated[i].reduce((sum, x, d) => sum + x * rotated[i + 1][d], 0) / Math.sqrt(6)], "the score");
+      }
+      const score = async () => (await numbersIn(figure, ".score data"))[0];
+      const before = await score();
+      await figure.getByLabel("keep the distance").check();
+      await set(figure, "Position of the query", 40);
+      expectNear([await score()], [before], "the score after both have moved");
+      expect((await figure.locator(".score").innerText()).includes("distance 1"), "the distance was not kept");
+    },
+  },
 };
 
 // --------------------------------------------------------------------------------------------- what holds of all of them

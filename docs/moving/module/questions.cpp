@@ -12,7 +12,8 @@ namespace {
 
 const std::map<std::string, Json (*)(const Json&)> questions = {
     {"attend", attend},     {"mask", mask},
-    {"masked", masked},     {"sampling", sampling},
+    {"masked", masked},     {"rope", rope},
+    {"rope_scores", rope_scores}, {"sampling", sampling},
     {"softmax", softmax},   {"self_attention", self_attention}};
 
 }  // namespace

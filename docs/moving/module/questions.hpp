@@ -24,6 +24,8 @@ Json attend(const Json& request);
 Json masked(const Json& request);
 Json mask(const Json& request);
 Json self_attention(const Json& request);
+Json rope(const Json& request);
+Json rope_scores(const Json& request);
 Json sampling(const Json& request);
 
 }  // namespace attn::moving
