@@ -139,7 +139,8 @@ void require_consistent(const ConfigFields& fields) {
 }  // namespace
 
 ConfigFields read_config(const std::filesystem::path& folder) {
-  if (!std::filesystem::is_directory(folder)) {
+  std::error_code unreadable;
+  if (!std::filesystem::is_directory(folder, unreadable)) {
     throw std::invalid_argument("folder " + folder.string() + " does not exist");
   }
   const std::filesystem::path file = folder / "config.json";

@@ -60,6 +60,11 @@ Json read_object(const std::filesystem::path& file) {
   }
 }
 
+bool is_there(const std::filesystem::path& file) {
+  std::error_code unreadable;
+  return std::filesystem::status(file, unreadable).type() != std::filesystem::file_type::not_found;
+}
+
 std::string shown(const Json& value) {
   constexpr std::size_t most = 60;
   if (value.is_string() && value.get_ref<const std::string&>().size() > most) {

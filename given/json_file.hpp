@@ -39,6 +39,10 @@ auto read_fields(const std::filesystem::path& file, const Read& read) {
   }
 }
 
+/// Whether a folder has a file of this name. One that cannot be looked at, such as a link to itself, counts: who opens it says
+/// why it cannot be read.
+bool is_there(const std::filesystem::path& file);
+
 /// A value as an error message shows it: at most 60 characters, all of them printable.
 std::string shown(const Json& value);
 

@@ -17,10 +17,11 @@ constexpr std::size_t most_files = 1'000;
 }  // namespace
 
 std::vector<fs::path> weight_files(const fs::path& folder) {
-  if (!fs::is_directory(folder)) throw std::invalid_argument("folder " + folder.string() + " does not exist");
+  std::error_code unreadable;
+  if (!fs::is_directory(folder, unreadable)) throw std::invalid_argument("folder " + folder.string() + " does not exist");
   const fs::path single = folder / "model.safetensors", index = folder / "model.safetensors.index.json";
-  if (fs::exists(single)) return {single};
-  if (!fs::exists(index)) {
+  if (given::is_there(single)) return {single};
+  if (!given::is_there(index)) {
     throw std::invalid_argument("folder " + folder.string() +
                                 " has neither model.safetensors nor model.safetensors.index.json");
   }
@@ -55,7 +56,7 @@ std::vector<fs::path> weight_files(const fs::path& folder) {
 
 std::vector<arma::uword> read_stop_tokens(const fs::path& folder) {
   for (const char* name : {"generation_config.json", "config.json"}) {
-    if (!fs::exists(folder / name)) continue;
+    if (!given::is_there(folder / name)) continue;
     const given::Json config = given::read_object(folder / name);
     if (!given::has(config, "eos_token_id")) continue;
     const given::Json field = config["eos_token_id"];

@@ -26,6 +26,13 @@ struct FreeMatch {
 
 PCRE2_SPTR units(const std::string& text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
 
+/// What PCRE2 says of an error, such as "match limit exceeded".
+std::string reason(int error) {
+  std::string message(256, '\0');
+  pcre2_get_error_message(error, reinterpret_cast<PCRE2_UCHAR*>(message.data()), message.size());
+  return message.c_str();
+}
+
 Code compile(const std::string& pattern) {
   int error = 0;
   PCRE2_SIZE at = 0;
@@ -34,10 +41,8 @@ Code compile(const std::string& pattern) {
     pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);  // faster, where it can; matching works without it
     return code;
   }
-  std::string message(256, '\0');
-  pcre2_get_error_message(error, reinterpret_cast<PCRE2_UCHAR*>(message.data()), message.size());
   throw std::invalid_argument("pattern " + given::shown(pattern) + " is not a regular expression at byte " +
-                              std::to_string(at) + ": " + message.c_str());
+                              std::to_string(at) + ": " + reason(error));
 }
 
 /// The matches of a pattern in a text, and what is between them, appended to parts.
@@ -47,7 +52,7 @@ void split_at(const Code& code, const std::string& text, std::vector<std::string
   for (std::size_t at = 0; at < text.size();) {
     const int found = pcre2_match(code.get(), units(text), text.size(), at, PCRE2_NO_UTF_CHECK, match.get(), nullptr);
     if (found == PCRE2_ERROR_NOMATCH) break;
-    if (found < 0) throw std::invalid_argument("text cannot be cut by a pattern: error " + std::to_string(found));
+    if (found < 0) throw std::invalid_argument("text cannot be cut by a pattern: " + reason(found));
     const std::size_t begin = pcre2_get_ovector_pointer(match.get())[0];
     const std::size_t end = pcre2_get_ovector_pointer(match.get())[1];
     if (end == begin) {  // nothing matched: look again after the next character

@@ -221,12 +221,12 @@ std::vector<PiecePair> read_merges(std::string_view text) {
 
 TokenizerData read_tokenizer(const fs::path& folder) {
   const fs::path file = folder / "tokenizer.json", vocab = folder / "vocab.json", merges = folder / "merges.txt";
-  const bool in_one = fs::exists(file);
-  if (!in_one && (!fs::exists(vocab) || !fs::exists(merges))) {
+  const bool in_one = is_there(file);
+  if (!in_one && (!is_there(vocab) || !is_there(merges))) {
     refuse("folder " + folder.string() + " has neither tokenizer.json nor vocab.json and merges.txt");
   }
   const fs::path config = folder / "config.json";
-  if (!in_one && fs::exists(config) && find_text(read_object(config), "model_type").value_or("gpt2") != "gpt2") {
+  if (!in_one && is_there(config) && find_text(read_object(config), "model_type").value_or("gpt2") != "gpt2") {
     refuse("folder " + folder.string() + " has no tokenizer.json: vocab.json and merges.txt do not hold the pattern");
   }
   const Json json = read_object(in_one ? file : vocab);

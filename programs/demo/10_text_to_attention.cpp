@@ -198,7 +198,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return attn::report_usage(app, error);
   }
   if (options.sentences.empty()) options.sentences = {"The cat saw the other cat", "我喜欢玩游戏"};
   try {

@@ -144,7 +144,7 @@ int generate_program(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return attn::report_usage(app, error);
   }
   if (options.trained) options.attention = true;
   try {

@@ -5,12 +5,41 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <iostream>
+#include <sstream>
 #include <string>
 
+#include "lesson/text.hpp"
 #include "system/files.hpp"
 
 /// Checks of command lines that CLI11 does not have in words for a reader.
 namespace attn {
+
+/// What CLI11 says as a terminal can show it: an argument may be long, or hold control characters. The middle of a long line is
+/// left out, as its end says what was expected.
+inline std::string shown_lines(const std::string& text) {
+  constexpr int most = 500, end = 150;
+  std::istringstream lines(text);
+  std::string shown;
+  for (std::string line; std::getline(lines, line);) {
+    line = harmless(line);
+    const int columns = columns_of(line);
+    if (columns > most) {
+      line = cut(line, most - end) + columns_between(line, columns - end, columns);
+    }
+    shown += line + "\n";
+  }
+  return shown;
+}
+
+/// Prints the help, or what is wrong with the command line.
+/// @return the exit code: 2 when something is wrong
+inline int report_usage(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream wrong;
+  const int code = app.exit(error, std::cout, wrong);
+  std::cerr << shown_lines(wrong.str());
+  return code == 0 ? 0 : 2;
+}
 
 /// An integer of at least 0: CLI11's NonNegativeNumber shows the largest double, 309 digits.
 inline CLI::Validator is_count() {

@@ -267,7 +267,7 @@ int train_program(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return attn::report_usage(app, error);
   }
   if (options.fast && !has_fast_steps) {
     std::cerr << "--fast is another program's: ./learn train --fast starts it\n";

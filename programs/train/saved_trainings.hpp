@@ -21,7 +21,8 @@ inline std::filesystem::path newest_training() {
   fs::path newest;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(trainings(), error)) {
-    if (!fs::is_regular_file(entry.path() / training_file)) continue;
+    std::error_code unreadable;
+    if (!fs::is_regular_file(entry.path() / training_file, unreadable)) continue;
     if (newest.empty() ||
         fs::last_write_time(entry.path() / training_file) > fs::last_write_time(newest / training_file)) {
       newest = entry.path();

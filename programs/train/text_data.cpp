@@ -246,7 +246,8 @@ TextData read_text_data(Recipe& recipe) {
 
 TextData read_same_text(const Recipe& recipe) {
   const std::string name = harmless(recipe.text);  // the recipe may come from anybody
-  if (!std::filesystem::is_regular_file(recipe.text)) {
+  std::error_code unreadable;
+  if (!std::filesystem::is_regular_file(recipe.text, unreadable)) {
     throw std::invalid_argument("the text " + name + " is not there any more: put it back to go on");
   }
   const std::string text = read_text(recipe.text);

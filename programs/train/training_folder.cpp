@@ -26,7 +26,8 @@ namespace {
 
 /// The training of a folder; nothing when there is none that can be read.
 std::optional<Training> find_training(const fs::path& folder) {
-  if (!fs::is_regular_file(folder / training_file)) return {};
+  std::error_code unreadable;
+  if (!fs::is_regular_file(folder / training_file, unreadable)) return {};
   try {
     return read_training(MemoryMap(folder / training_file).bytes());
   } catch (const std::exception&) {
@@ -37,7 +38,7 @@ std::optional<Training> find_training(const fs::path& folder) {
 void require_free(const fs::path& folder) {
   const std::string otherwise = "take another folder with --save, or delete this one";
   const fs::path file = folder / training_file;
-  if (!fs::exists(file)) {
+  if (!fs::exists(fs::symlink_status(file))) {  // a link to itself is refused below
     for (const auto& entry : fs::directory_iterator(folder)) {
       const std::string name = entry.path().filename().string();
       if (!is_left_over(entry.path()))

@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return attn::report_usage(app, error);
   }
   if (!options.broken || options.broken->empty()) {
     std::cout << list_of_breaks();

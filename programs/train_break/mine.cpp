@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return attn::report_usage(app, error);
   }
   std::signal(SIGINT, SIG_IGN);  // the program that draws the losses ends this one
   try {

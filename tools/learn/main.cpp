@@ -250,8 +250,9 @@ class CommandLine {
 
   /// Prints what CLI11 has to say, such as its help, as wide as the terminal, and what was probably meant.
   int explain(const CLI::ParseError& error) const {
-    std::ostringstream out;
-    const int code = app_.exit(error, out, std::cerr);
+    std::ostringstream out, wrong;
+    const int code = app_.exit(error, out, wrong);
+    std::cerr << attn::shown_lines(wrong.str());
     std::cout << Style::of_output(plain_)(help_lines(out.str())) << (out.str().empty() ? "" : "\n");
     if (code == 0) return exit_passed;
     std::vector<std::string> commands;
@@ -260,7 +261,7 @@ class CommandLine {
     const auto folder = std::find(typed.begin(), typed.end(), "--root");  // the launcher gives it
     if (typed.end() - folder >= 2) typed.erase(folder, folder + 2);
     const std::string line = meant(typed, commands);
-    if (!line.empty()) std::cerr << "Did you mean: ./learn " << line << "\n";
+    if (!line.empty()) std::cerr << attn::shown_lines("Did you mean: ./learn " + line);
     return exit_not_judged;
   }
 

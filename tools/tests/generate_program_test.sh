@@ -90,6 +90,10 @@ for option in --temperature=-1 --temperature=nan --temperature=inf --temperature
   --top-k=many --max-tokens=0 --max-tokens=-3 --seed=-1 --seed=now --no-such-option; do
   expect 2 "${option%%=*}" "!prompt token" "!00000000" -- "$generate" "$option"
 done
+long=$(printf 'x%.0s' $(seq 5000))
+expect 2 "it is ?[31m, expected an integer" -- "$generate" --top-k $'\x1b[31m'
+holds "an option is shown without control characters" no_escapes
+expect 2 "--top-k: it is xxx" "xxx, expected an integer of at least 0" "!$long" -- "$generate" --top-k "$long"
 expect 2 "--top-k: it is -1, expected an integer of at least 0" -- "$generate" --top-k -1
 expect 2 "the prompt is empty" -- "$generate" ""
 expect 2 "UTF-8" -- "$generate" "$(printf 'it\xff')"

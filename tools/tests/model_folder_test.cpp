@@ -11,6 +11,7 @@
 
 #include "attn/checkpoint.hpp"
 #include "attn/generation.hpp"
+#include "attn/text_splitter.hpp"
 #include "scratch.hpp"
 
 namespace attn {
@@ -202,6 +203,14 @@ TEST_F(ModelFolder, RefusesWhatIsNoFile) {
     expect_refused("is not a regular file", file);
     fs::remove_all(folder_);
   }
+  for (const std::string file : {"config.json", "generation_config.json", "tokenizer.json", "model.safetensors",
+                                 "model.safetensors.index.json"}) {
+    copy("llama");
+    fs::remove(folder_ / file);
+    fs::create_symlink(file, folder_ / file);  // to itself
+    expect_refused("cannot be read", file);
+    fs::remove_all(folder_);
+  }
   copy("gpt2");
   fs::remove(folder_ / "merges.txt");
   ASSERT_EQ(mkfifo((folder_ / "merges.txt").c_str(), 0600), 0);
@@ -243,6 +252,12 @@ TEST_F(ModelFolder, NamesAWeightThatDoesNotFit) {
   expect_refused("model.layers.11.", "the model has no such part");
   change("config.json", {{"num_hidden_layers", 12}, {"vocab_size", 7}});
   expect_refused("model.embed_tokens.weight is", "expected 7 x");
+}
+
+TEST(TextSplitter, SaysWhyATextCannotBeCut) {
+  const TextSplitter endless({{"(a+)+$"}});  // tries every way to cut the word
+  EXPECT_THAT([&] { endless(std::string(3'000, 'a') + "b"); },
+              ThrowsMessage<std::invalid_argument>(HasSubstr("match limit exceeded")));
 }
 
 TEST(SmallModel, PredictsTextThatItDidNotLearnFrom) {

@@ -35,6 +35,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// What is said where something is refused; nothing where it is not.
 template <typename Act>
@@ -487,6 +488,9 @@ TEST(TrainingFolder, IsNotTakenFromAnotherTraining) {
   EXPECT_THAT(with(trained_for(text_recipe(2), 2)),
               AllOf(HasSubstr("holds a finished training, on /"), HasSubstr("--save")));
   EXPECT_THAT(with("something else"), HasSubstr("left as it is"));
+  fs::remove(folder / "training.safetensors");
+  fs::create_symlink("training.safetensors", folder / "training.safetensors");  // to itself
+  EXPECT_THAT(refusal(folder), AllOf(HasSubstr("training.safetensors cannot be read"), Not(HasSubstr("filesystem"))));
   fs::remove(folder / "training.safetensors");
   put(folder / "training.safetensors.being-written-123", "half");
   EXPECT_EQ(refusal(folder), "") << "left by a program that was killed";
