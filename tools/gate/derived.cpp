@@ -84,7 +84,8 @@ Derived curriculum(const fs::path& root, const std::vector<Lesson>& lessons) {
   for (const auto& lesson : lessons) {
     const int minutes = lesson.study().minutes;
     if (minutes == 0) throw lacks_note(lesson, "study: 75 minutes | often asked | after 00, 01");
-    table += "| [" + lesson.title() + "](../lessons/" + lesson.name + "/README.md) | " +
+    const std::string heading = lesson.heading();
+    table += "| [" + heading.substr(0, heading.find(':')) + "](../lessons/" + lesson.name + "/README.md) | " +
              note_of(lesson, "curriculum", "`what_you_write` | the heart of it") + " | " + std::to_string(minutes) +
              " |\n";
     all += minutes;

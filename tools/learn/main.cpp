@@ -43,6 +43,11 @@ class CommandLine {
     app_.add_flag("--plain", plain_, "no colour, no cursor movement, words for symbols");
     constexpr std::size_t names = 22;  // columns
     app_.get_formatter()->column_width(names);
+    app_.failure_message([this](const CLI::App*, const CLI::Error& error) {
+      const auto typed = app_.get_subcommands();
+      return std::string(error.what()) + "\n./learn " + (typed.empty() ? "" : typed.front()->get_name() + " ") +
+             "--help shows what there is.\n";
+    });
     app_.require_subcommand(0, 1);
     app_.fallthrough();
     add_lessons();
@@ -64,7 +69,7 @@ class CommandLine {
     } catch (const CLI::ParseError& error) {
       return explain(error);
     } catch (const std::exception& error) {
-      std::cerr << error.what() << "\n";
+      std::cerr << Style::of_output(plain_)(error.what()) << "\n";
       return exit_not_judged;
     }
   }
@@ -218,7 +223,7 @@ class CommandLine {
     weak->excludes(lesson);
     CLI::App* plan = add("plan", "what to learn before an interview, day by day, the most asked first",
                          [this](Course& c) { return learn::plan(c, until_, hours_); });
-    plan->add_option("--until", until_, "the interview: tomorrow, Thursday, 2026-12-03")->required();
+    plan->add_option("--until", until_, "the interview: tomorrow, Thursday, 2026-12-03");
     plan->add_option("--hours", hours_, "to learn in all, until then; without it, two per day")
         ->check(CLI::Range(0.25, 400.0));
     add("stats", "passed, attempts, best times, and your most frequent mistakes", stats);
@@ -250,17 +255,27 @@ class CommandLine {
 
   /// Prints what CLI11 has to say, such as its help, as wide as the terminal, and what was probably meant.
   int explain(const CLI::ParseError& error) const {
-    std::ostringstream out, wrong;
-    const int code = app_.exit(error, out, wrong);
-    std::cerr << attn::shown_lines(wrong.str());
-    std::cout << Style::of_output(plain_)(help_lines(out.str())) << (out.str().empty() ? "" : "\n");
+    std::ostringstream out;
+    std::ostringstream complaint;
+    const int code = app_.exit(error, out, complaint);
+    const Style style = Style::of_output(plain_);
+    std::cout << style(help_lines(out.str())) << (out.str().empty() ? "" : "\n");
     if (code == 0) return exit_passed;
+    std::cerr << style(attn::shown_lines(complaint.str()));
     std::vector<std::string> commands;
     for (const auto* command : app_.get_subcommands(nullptr)) commands.push_back(command->get_name());
+    std::vector<std::string> options;
+    std::vector<const CLI::App*> read = {&app_};  // those that were typed, and what all of them have
+    for (const CLI::App* command : app_.get_subcommands()) read.push_back(command);
+    for (const CLI::App* command : read) {
+      for (const auto* option : command->get_options()) {
+        for (const auto& name : option->get_lnames()) options.push_back("--" + name);
+      }
+    }
     std::vector<std::string> typed = words_;
     const auto folder = std::find(typed.begin(), typed.end(), "--root");  // the launcher gives it
     if (typed.end() - folder >= 2) typed.erase(folder, folder + 2);
-    const std::string line = meant(typed, commands);
+    const std::string line = meant(typed, commands, options);
     if (!line.empty()) std::cerr << attn::shown_lines("Did you mean: ./learn " + line);
     return exit_not_judged;
   }

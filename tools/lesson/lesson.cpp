@@ -379,14 +379,15 @@ std::vector<Lesson> find_lessons(const fs::path& root) {
 }
 
 Lesson find_lesson(const fs::path& root, const std::string& wanted) {
-  std::string known;
-  for (const Lesson& lesson : find_lessons(root)) {
+  const auto lessons = find_lessons(root);
+  for (const Lesson& lesson : lessons) {
     const std::string number = lesson.number();
     const std::string short_name = lesson.name.substr(lesson.name.find('_') + 1);
     if (wanted == lesson.name || wanted == number || wanted == short_name || "0" + wanted == number) return lesson;
-    known += "\n  " + lesson.title();
   }
-  throw std::invalid_argument("there is no lesson \"" + wanted + "\"; name one by its number:" + known);
+  if (lessons.empty()) throw std::invalid_argument("there are no lessons in " + root.string());
+  throw std::invalid_argument("there is no lesson \"" + wanted + "\"; name one by its number, " +
+                              lessons.front().number() + " to " + lessons.back().number() + " (./learn list)");
 }
 
 nlohmann::json read_json(const fs::path& file) {

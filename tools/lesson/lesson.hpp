@@ -137,6 +137,9 @@ struct Lesson {
   /// The chapter's first heading, without the number.
   std::string subject() const;
 
+  /// With it: "01 · Self-attention: the formula, once".
+  std::string heading() const { return number() + " · " + subject(); }
+
   /// @throws std::runtime_error naming the file when it cannot be read or is not as it should be.
   std::vector<Task> tasks() const;
   std::vector<Mistake> mistakes() const;

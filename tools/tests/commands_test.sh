@@ -34,7 +34,9 @@ name_of_backup() { sed -n '/backups restore 20/{s#.*restore ##p;q}' "$output"; }
 # ------------------------------------------------------------------------------------------ what is asked wrongly
 expect 2 "no-such-command" "--help" "!Did you mean" -- learn no-such-command
 expect 2 "Did you mean: ./learn check 01" -- learn 01 chek
-expect 2 "there is no lesson \"99\"" "01 self_attention_v1" -- learn check 99
+expect 2 "Did you mean: ./learn hint 01 --level 2" "./learn hint --help" -- learn hint 01 --levl 2
+expect 2 "When is the interview?" "./learn plan --until Thursday" -- learn plan
+expect 2 "there is no lesson \"99\"" "00 to " -- learn check 99
 for command in hint reset solution demo interview; do
   expect 2 "there is no lesson \"99\"" -- learn "$command" 99
 done
@@ -67,7 +69,7 @@ expect 2 "is over; name a day from today on" -- learn plan --until 2020-01-01
 expect 2 "is not a day; write one like Thursday, tomorrow or 2026-12-03" -- learn plan --until someday
 expect 0 "hours left" -- learn list
 expect 0 "Hints for 00 warm_up, level 1 of 3" "00.1" -- learn hint
-expect 0 "01 self_attention_v1: " "write  $lesson" -- learn next
+expect 0 "01 · Self-attention: " "write  $lesson" -- learn next
 expect 0 "now  01 " -- learn list
 expect 0 "01.1" "!01.2" "./learn hint 01.1 --level 2" -- learn hint 01.1
 expect 0 "level 3 of 3" "!More" -- learn hint --level 3
@@ -96,7 +98,7 @@ COLUMNS=30 learn list >"$scratch/narrow"
 holds "COLUMNS does not matter where there is no terminal" cmp -s "$scratch/wide" "$scratch/narrow"
 
 cp "$right" "$lesson"
-expect 0 "$total of $total checks passed" "Next: 02 fused_qkv" -- learn check 01
+expect 0 "$total of $total checks passed" "Next: 02 · Fused QKV" -- learn check 01
 expect 0 '"verdict": "passed"' "\"passed\": $total" -- out_of learn check --json
 holds "check --json is JSON" is_json
 expect 0 "1 of $lessons lessons passed" "1 day in a row" -- learn stats

@@ -94,8 +94,8 @@ TEST_F(DerivedFiles, HoldTheCurriculumBetweenItsMarkers) {
   EXPECT_EQ(read("docs/curriculum.md"),
             "# All\n<!-- group 07: Few | `f` -->\n<!-- group 08: Many | more -->\n\n<!-- gate: curriculum begin "
             "-->\n\n| lesson | you write | the heart of it | minutes |\n"
-            "|---|---|---|---|\n| [07 one](../lessons/07_one/README.md) | `f` | its heart | 75 |\n"
-            "| [08 two](../lessons/08_two/README.md) | `f` | its heart | 75 |\n\n"
+            "|---|---|---|---|\n| [07 · Title](../lessons/07_one/README.md) | `f` | its heart | 75 |\n"
+            "| [08 · Title](../lessons/08_two/README.md) | `f` | its heart | 75 |\n\n"
             "To read, write and debug: 2.5 hours in all.\n\n<!-- gate: curriculum end -->\n\nmore\n");
 }
 

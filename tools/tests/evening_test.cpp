@@ -43,7 +43,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 const std::string answer_file = "lessons/01_self_attention_v1/self_attention_v1.cpp";
-const std::string heading = "01 self_attention_v1: ";
+const std::string heading = "01 · Self-attention: ";
 const std::string all_keys =
     "n next  p previous  h hint  o read  e edit  l list  s solution  r reset  c check all  ? more  q quit";
 const std::string unscaled = "likely  the scores are not divided by √D";  // what the mistake of this name is called
@@ -161,13 +161,13 @@ TEST_F(Evening, BeginsWithTheFirstLessonAndGoesOnWhereItStopped) {
     ASSERT_SHOWS(first, "░░ 0 of ");
     EXPECT_THAT(
         first.screen(),
-        AllOf(StartsWith("00 warm_up: "), HasSubstr("0 of " + lessons() + " lessons passed"),
+        AllOf(StartsWith("00 · Warm-up: "), HasSubstr("0 of " + lessons() + " lessons passed"),
               HasSubstr("read   lessons/00_warm_up/README.md"), HasSubstr("write  lessons/00_warm_up/linear.cpp"),
               HasSubstr("write  lessons/00_warm_up/softmax.cpp"), EndsWith(all_keys), HasSubstr("Welcome!"),
               HasSubstr("lessons/00_warm_up/softmax.cpp:"), Not(HasSubstr("✗"))));
     type_and_see(first, {{"p", "This is the first lesson."}, {"n", "write  " + answer_file}});
     ASSERT_SHOWS(first, none_passed());
-    type_and_see(first, {{"p", "00 warm_up: "}, {"n", heading}, {"q", "./learn goes on with 01 self_attention_v1."}});
+    type_and_see(first, {{"p", "00 · Warm-up: "}, {"n", heading}, {"q", "./learn goes on with 01 self_attention_v1."}});
     EXPECT_EQ(first.wait_for_exit(), 0) << first;
   }
   ScreenRobot again(tool());
@@ -224,6 +224,7 @@ TEST_F(Evening, GoesThroughTheListWithArrowsAndEnter) {
                           {key::up, ">      00 "},
                           {key::enter, "write  lessons/00_warm_up/softmax.cpp"}});
   EXPECT_SHOWS(terminal, "Welcome!");
+  EXPECT_THAT(terminal.screen(), Not(HasSubstr("more lines")));
 }
 
 TEST_F(Evening, ResetsAfterAskingAndLosesNothing) {

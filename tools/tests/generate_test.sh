@@ -81,7 +81,7 @@ expect 1 "TODO(19." "./learn demo 19 --reference" -- learn demo 19
 expect 0 "layer 1, head 0" "Jane Austen" "What to look for" -- learn demo 10 --trained "the cat saw the other cat" --layer 1
 expect 2 "has no trained demonstration" -- learn demo 03 --trained
 expect 2 "--svg requires --trained" -- learn demo 10 --svg map.svg
-expect 2 "--temperature" "Run with --help" -- learn generate --temperature -1
+expect 2 "--temperature" "./learn generate --help" -- learn generate --temperature -1
 expect 2 "layer is 77" -- learn generate --attention 77.0
 # the words reach the program as they were typed; --plain is the tool's, unless it is a word of the prompt
 expect 0 "--plain is -1" "2 new tokens" -- learn generate --plain --reference --max-tokens 2 -- "--plain is" "-1"

@@ -30,7 +30,7 @@ expect 0 "# 01 · Self-attention" -- learn read 01
 cp "$right" "$lesson"
 expect 0 "✓ 01.2: " "checks passed" "!01.1" -- learn check 01.2
 expect 2 "has no task 01.9" -- learn check 01.9
-expect 0 "$total of $total checks passed" "Next: 02 fused_qkv" -- learn check 01
+expect 0 "$total of $total checks passed" "Next: 02 · Fused QKV" -- learn check 01
 expect 0 "passed  01 " -- learn list
 expect 0 "100% tests passed" -- ctest --preset lesson-01
 expect 0 "100% tests passed" -- cmake --workflow --preset lesson-01

@@ -102,8 +102,8 @@ rm -r models/trained
 # what is asked wrongly
 expect 2 "is a folder" "!reference" -- learn train --text .
 expect 2 "divisor of --width" "!reference" -- learn train --text README.md --heads 7
-expect 2 "--task" "Run with --help" -- learn train --task add
-expect 2 "--steps" "Run with --help" -- learn train --steps 0
+expect 2 "--task" "./learn train --help" -- learn train --task add
+expect 2 "--steps" "./learn train --help" -- learn train --steps 0
 expect 2 "Did you mean: ./learn train" -- learn trian
 expect 0 "--task" "reverse" "--svg" -- learn train --help
 expect 0 "train" -- learn --help

@@ -30,6 +30,14 @@ TEST(Meant, IsNothingWhereTheCommandIsRight) {
   EXPECT_EQ(meant({"01", "check"}, commands), "check 01");
 }
 
+TEST(Meant, IsTheNearestOptionOfACommandThatIsRight) {
+  const std::vector<std::string> options = {"--level", "--help", "--plain"};
+  EXPECT_EQ(meant({"hint", "07", "--levl", "2"}, commands, options), "hint 07 --level 2");
+  EXPECT_EQ(meant({"hint", "--levle=2", "--plain"}, commands, options), "hint --level=2 --plain");
+  EXPECT_EQ(meant({"hint", "--level", "9"}, commands, options), "") << "the option is right";
+  EXPECT_EQ(meant({"hint", "--no-such-option", "--levl"}, commands, options), "") << "one is far from all";
+}
+
 TEST(Meant, IsNothingForWordsThatAreFar) {
   EXPECT_EQ(meant({"no-such-command"}, commands), "");
   EXPECT_EQ(meant({"01", "07"}, commands), "");

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "learn/screens/style.hpp"
 #include "lesson/text.hpp"
 
 namespace attn::learn {
@@ -70,11 +71,16 @@ TEST(VerdictLines, OfferTheKeyForHints) {
 }
 
 TEST(WelcomeLines, SayWhereToBeginAndWhatRuns) {
-  const auto lines = texts(welcome_lines({"a.cpp", "b.cpp"}, {"a.cpp", 11}, "building ..."));
+  const auto lines = texts(welcome_lines({"a.cpp", 11}, "building ..."));
   EXPECT_THAT(lines.front(), HasSubstr("Welcome"));
   EXPECT_THAT(lines, ::testing::Contains(HasSubstr("a.cpp:11")));
-  EXPECT_THAT(lines, ::testing::Contains(HasSubstr("2 files")));
   EXPECT_EQ(lines.back(), "building ...");
+}
+
+TEST(WelcomeLines, FitIntoASmallTerminalWithWhatRuns) {
+  const std::string doing = doing_line("waiting, as another ./learn builds lesson_00", false, true);
+  constexpr std::size_t rows = 20 - 3 - 6;  // without the heading, the files of lesson 00 and the keys
+  EXPECT_LE(painted(welcome_lines({"lessons/00_warm_up/softmax.cpp", 10}, doing), 60).size(), rows);
 }
 
 TEST(HintLines, ShowTheLevelsUpToTheOneAskedFor) {

@@ -92,7 +92,7 @@ void print_success(const Course& course, const Lesson& lesson) {
   if (is_done(course, next)) {
     course.print("\nThat was the last lesson: all are passed.");
   } else {
-    course.print("\nNext: " + next.title());
+    course.print("\nNext: " + next.heading());
     print_next_steps(course, next);
   }
 }
@@ -308,7 +308,7 @@ int next(Course& course) {
   }
   const Lesson& following = *(here + 1);
   course.store.update([&](State& state) { state.current = following.name; });
-  course.print(following.title() + ": " + following.subject());
+  course.print(following.heading());
   print_next_steps(course, following);
   return exit_passed;
 }

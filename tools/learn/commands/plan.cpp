@@ -170,6 +170,7 @@ std::vector<PlannedDay> spread(const std::vector<Sitting>& sittings, Day first, 
 }
 
 int plan(const Course& course, const std::string& until, std::optional<double> hours) {
+  if (until.empty()) throw std::invalid_argument("When is the interview? For example: ./learn plan --until Thursday");
   const Day end = named_day(until, today());
   if (end < today()) throw std::invalid_argument(day_text(end) + " is over; name a day from today on");
   const int days = std::max(1, static_cast<int>(end - today()));

@@ -25,9 +25,31 @@ std::size_t edit_distance(const std::string& one, const std::string& other) {
   return row.back();
 }
 
+/// These words with the nearest of the options where one is misspelled; empty where none is, or one is far from all.
+std::string with_options_meant(const std::vector<std::string>& words, const std::vector<std::string>& options) {
+  std::string line;
+  bool changed = false;
+  for (const auto& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    std::string best = name;
+    if (name.rfind("--", 0) == 0 && std::find(options.begin(), options.end(), name) == options.end()) {
+      std::size_t nearest = 3;
+      for (const auto& option : options) {
+        const std::size_t distance = edit_distance(name, option);
+        if (distance < nearest) nearest = distance, best = option;
+      }
+      if (best == name) return "";
+      changed = true;
+    }
+    line += (line.empty() ? "" : " ") + best + word.substr(name.size());
+  }
+  return changed ? line : "";
+}
+
 }  // namespace
 
-std::string meant(const std::vector<std::string>& words, const std::vector<std::string>& commands) {
+std::string meant(const std::vector<std::string>& words, const std::vector<std::string>& commands,
+                  const std::vector<std::string>& options) {
   std::size_t nearest = 3;  // more than two letters is another word
   std::string command;
   std::size_t at = 0;
@@ -40,7 +62,7 @@ std::string meant(const std::vector<std::string>& words, const std::vector<std::
       at = i;
     }
   }
-  if (nearest == 0 && at == 0) return "";  // it is spelled and placed well: something else was wrong
+  if (nearest == 0 && at == 0) return with_options_meant(words, options);  // it is spelled and placed well
   for (std::size_t i = 0; i < words.size() && !command.empty(); ++i) {
     if (i != at) command += " " + words[i];
   }

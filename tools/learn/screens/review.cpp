@@ -104,7 +104,7 @@ class Review : public Screen {
     if (items_.empty()) return {counted(static_cast<int>(later_.size()), "item") + " more. What you graded is kept."};
     const Lesson& lesson = item().lesson;
     if (item().question) return review_lines(lesson.title(), *item().question, answered_);
-    return {lesson.title() + ": " + lesson.subject(), "",
+    return {lesson.heading(), "",
             "Write it from blank, as an interview of " + std::to_string(lesson.interview().minutes) + " minutes."};
   }
 

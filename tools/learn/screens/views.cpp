@@ -87,16 +87,13 @@ Lines verdict_lines(const Verdict& verdict, const std::vector<std::string>& goal
   return lines;
 }
 
-Lines welcome_lines(const std::vector<std::string>& files, const Place& first, const std::string& doing) {
-  const bool several = files.size() > 1;
-  const std::string number = several ? " This lesson has " + std::to_string(files.size()) + " files." : "";
-  Lines lines = {
-      Line("Welcome! You learn attention by writing it, one lesson at a time. This is how:", Role::important),
-      "",
-      "1. Read the chapter: press o, or open the file below.",
-      "2. Write what the TODOs ask for. Press e, or open " + first.text() + "." + number,
-      "3. Save. Every save is checked here, and common mistakes are named.",
-      "4. Press h for a hint, n and p for other lessons, ? for more, q to quit. Nothing is lost."};
+Lines welcome_lines(const Place& first, const std::string& doing) {
+  Lines lines = {Line("Welcome! Learn attention by writing it. This is how:", Role::important),  // all of it in 60 x 20
+                 "",
+                 "1. Read the chapter: press o, or open the file below.",
+                 "2. Write what the TODOs ask for: press e, or open " + first.text() + ".",
+                 "3. Save. Each save is checked, and mistakes are named.",
+                 "4. Stuck? Press h for a hint. Nothing you write is lost."};
   if (!doing.empty()) append(lines, {"", doing});
   return lines;
 }

@@ -28,11 +28,10 @@ std::string doing_line(const std::string& doing, bool plain, bool first_build);
 Lines verdict_lines(const Verdict& verdict, const std::vector<std::string>& goals, const Line& speed,
                     const Lines& next_steps = {});
 
-/// What somebody sees who has not written anything yet.
-/// @param files that the learner writes
+/// What somebody sees who has not written anything yet: no more than a terminal of 60 columns and 20 rows shows.
 /// @param first where to begin
 /// @param doing what runs meanwhile; may be empty
-Lines welcome_lines(const std::vector<std::string>& files, const Place& first, const std::string& doing);
+Lines welcome_lines(const Place& first, const std::string& doing);
 
 /// The hints of these tasks, up to a level.
 Lines hint_lines(const std::vector<lesson::Task>& tasks, int level);

@@ -195,7 +195,7 @@ class Watch : public Screen {
     if (next.name == lesson_.name) {
       next_steps_.emplace_back("That was the last one: all are passed.");
     } else {
-      next_steps_.emplace_back("Next: " + next.title() + ": " + next.subject());
+      next_steps_.emplace_back("Next: " + next.heading());
     }
   }
 
@@ -322,7 +322,7 @@ class Watch : public Screen {
   bool is_moving() const override { return checks_.are_judged(); }
 
   Lines header() const override {
-    return header_lines(lesson_.title() + ": " + lesson_.subject(), "attention-by-hand, " + progress_);
+    return header_lines(lesson_.heading(), "attention-by-hand, " + progress_);
   }
 
   Lines body() const override {
@@ -339,7 +339,7 @@ class Watch : public Screen {
       case View::verdict: break;
     }
     const std::string doing = checks_.are_judged() ? checks_.doing(plain()) : "";
-    if (is_new_) return welcome_lines(lesson_.stub_files(), first_todo(lesson_), doing);
+    if (is_new_) return welcome_lines(first_todo(lesson_), doing);
     if (!doing.empty()) return {doing};
     return checks_.verdict() ? verdict_lines(*checks_.verdict(), lesson_.goals(), checks_.speed(), next_steps_)
                              : Lines{};
