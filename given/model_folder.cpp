@@ -18,7 +18,8 @@ constexpr std::size_t most_files = 1'000;
 
 std::vector<fs::path> weight_files(const fs::path& folder) {
   std::error_code unreadable;
-  if (!fs::is_directory(folder, unreadable)) throw std::invalid_argument("folder " + folder.string() + " does not exist");
+  if (!fs::is_directory(folder, unreadable))
+    throw std::invalid_argument("folder " + folder.string() + " does not exist");
   const fs::path single = folder / "model.safetensors", index = folder / "model.safetensors.index.json";
   if (given::is_there(single)) return {single};
   if (!given::is_there(index)) {

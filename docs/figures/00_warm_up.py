@@ -37,7 +37,9 @@ def temperature():
     for i, (temperature, effect) in enumerate(((0.5, "sharp"), (1, "as it is"), (4, "flat"))):
         left = 42 + 112 * i
         figure.text(left + 30, 46, f"T = {temperature:g}", "", "middle")
-        figure.bars(left, 122, softmax(scores / temperature)[0], labels=("2", "4"), colour="purple", width=26, gap=8, height=56)
+        figure.bars(
+            left, 122, softmax(scores / temperature)[0], labels=("2", "4"), colour="purple", width=26, gap=8, height=56
+        )
         figure.text(left + 30, 152, effect, "dim", "middle")
     return figure
 

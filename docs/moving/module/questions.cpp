@@ -11,10 +11,8 @@ namespace attn::moving {
 namespace {
 
 const std::map<std::string, Json (*)(const Json&)> questions = {
-    {"attend", attend},     {"mask", mask},
-    {"masked", masked},     {"rope", rope},
-    {"rope_scores", rope_scores}, {"sampling", sampling},
-    {"softmax", softmax},   {"self_attention", self_attention}};
+    {"attend", attend},           {"mask", mask},         {"masked", masked},   {"rope", rope},
+    {"rope_scores", rope_scores}, {"sampling", sampling}, {"softmax", softmax}, {"self_attention", self_attention}};
 
 }  // namespace
 

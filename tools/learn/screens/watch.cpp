@@ -321,9 +321,7 @@ class Watch : public Screen {
 
   bool is_moving() const override { return checks_.are_judged(); }
 
-  Lines header() const override {
-    return header_lines(lesson_.heading(), "attention-by-hand, " + progress_);
-  }
+  Lines header() const override { return header_lines(lesson_.heading(), "attention-by-hand, " + progress_); }
 
   Lines body() const override {
     switch (view_) {
