@@ -106,7 +106,7 @@ def measure(course, runs, idle_seconds):
     for _ in range(runs):
         lists.append(seconds(["./learn", "list"], course))
         watch = Watch(course)
-        screens.append(watch.wait_for("01 self_attention_v1: ") - watch.start)
+        screens.append(watch.wait_for("01 · Self-attention: ") - watch.start)
         watch.close()
 
     watch = Watch(course)

@@ -215,7 +215,7 @@ holds "the beginning of a name will do" cmp -s "$stub" "$lesson"
 rm -rf .learn
 touch .learn
 expect 0 "now    00 " -- learn list
-expect 0 "Your progress cannot be kept" "01 self_attention_v1: " -- learn next
+expect 0 "Your progress cannot be kept" "01 · Self-attention: " -- learn next
 cp "$right" "$lesson"
 expect 0 "Your progress cannot be kept" "$total of $total checks passed" -- learn check 01
 expect 2 ".learn" -- learn reset 01

@@ -394,7 +394,7 @@ TEST_F(Evening, IsAsIfStartedAnewAfterEveryChangeOfSize) {
     terminal.resize(rows, columns);
     const auto same = [&] { return terminal.screen() == fresh.screen(); };
     EXPECT_TRUE(comes_true(same)) << terminal << fresh;
-    EXPECT_THAT(terminal.screen(), AllOf(StartsWith("01 self_attention_v1: "), HasSubstr("q quit")));
+    EXPECT_THAT(terminal.screen(), AllOf(StartsWith(heading), HasSubstr("q quit")));
     for (ScreenRobot* one : {&terminal, &fresh}) type_and_see(*one, {{"l", "> now  01"}});
     EXPECT_TRUE(comes_true(same)) << terminal << fresh;
     terminal.type(key::escape);

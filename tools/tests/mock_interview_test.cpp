@@ -349,9 +349,9 @@ TEST(Review, OffersTheInterviewOfALessonThatIsDue) {
   const fs::path copy =
       copy_with({{"cards", {{first_lesson, card_due(today())}, {blank_class, card_due(today(), 2, 2.5, 6)}}}});
   ScreenRobot terminal(tool_on_copy({"review"}), {40, 100});
-  ASSERT_SHOWS(terminal, "01 self_attention_v1: ");
+  ASSERT_SHOWS(terminal, "01 · Self-attention: ");
   EXPECT_SHOWS(terminal, "Write it from blank, as an interview of 15 minutes.");
-  type_and_see(terminal, {{"n", "05 interview_self_attention: "}, {"y", "Interview: 05 interview_self_attention"}});
+  type_and_see(terminal, {{"n", "05 · Interview: "}, {"y", "Interview: 05 interview_self_attention"}});
   EXPECT_SHOWS(terminal, " 14:");
   type_and_see(terminal, {{"qy", "Not passed: "}, {"q", "Reviewed 1 item. Due today: 2 items."}});
   EXPECT_EQ(terminal.wait_for_exit(), 0) << terminal;
