@@ -611,7 +611,8 @@ TEST(TrainingFolder, IsNamedAfterItsTextOrTask) {
   EXPECT_EQ(name_of("/a/.txt"), "models/trained/text.txt");
 }
 
-/// A program that saves after each step is killed 200 times, mostly while it saves. Each time the file is whole, and
+/// A program that saves after each step is killed 200 times, mostly while it saves; more often on a machine so busy that few
+/// steps come about. Each time the file is whole, and
 /// what goes on with it arrives where it would have been without.
 TEST(TrainingFolder, SurvivesKills) {
   const Scratch scratch;
@@ -623,7 +624,8 @@ TEST(TrainingFolder, SurvivesKills) {
   TrainingFolder::for_new(scratch.path()).write(whole, nullptr);
   const auto longest =
       3 * std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun).count();
-  for (int kill_number = 0; kill_number < 200; ++kill_number) {
+  const auto saved_much = [&] { return whole.losses.size() > 50; };
+  for (int kill_number = 0; kill_number < 200 || (kill_number < 1'000 && !saved_much()); ++kill_number) {
     int ready[2];
     ASSERT_EQ(pipe(ready), 0);
     const pid_t child = start_child([&] {
@@ -649,7 +651,7 @@ TEST(TrainingFolder, SurvivesKills) {
     make_steps(whole, training.losses.size() - whole.losses.size());
     ASSERT_TRUE(saved_training(training) == saved_training(whole)) << "after kill " << kill_number;
   }
-  EXPECT_GT(whole.losses.size(), 50u) << "there was something to save";
+  EXPECT_TRUE(saved_much()) << "there was something to save";
 }
 
 }  // namespace
