@@ -238,7 +238,7 @@ TEST(FindLesson, TakesNumbersAndNames) {
 
 TEST(FindLesson, SaysWhichLessonsThereAre) {
   EXPECT_THAT([] { find_lesson(root, "no_such"); }, ::testing::ThrowsMessage<std::invalid_argument>(::testing::AllOf(
-                                                        HasSubstr("\"no_such\""), HasSubstr("01 self_attention_v1"))));
+                                                        HasSubstr("\"no_such\""), HasSubstr("by its number, 00 to "))));
 }
 
 }  // namespace

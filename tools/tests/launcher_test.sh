@@ -126,7 +126,7 @@ holds "an empty one is removed" [ -f "$dev/tool.lock" ]
 machine slow "$root" "c++=$compiler" "g++=$compiler" 'cmake=echo cmake version 3.25.1' "sleep=exec $(type -P sleep) 0.1" \
   "ninja=exec $(type -P sleep) 5"
 PATH="$scratch/slow:$scratch/bare" "$scratch/course/learn" list >"$scratch/log" 2>&1 &
-sleep 1
+for _ in $(seq 100); do grep -qs "Building the tool" "$scratch/log" || sleep 0.1; done
 expect 0 "Building the tool" -- cat "$scratch/log"
 kill -9 $!
 wait $! 2>/dev/null || true
