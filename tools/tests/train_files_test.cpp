@@ -611,8 +611,7 @@ TEST(TrainingFolder, IsNamedAfterItsTextOrTask) {
   EXPECT_EQ(name_of("/a/.txt"), "models/trained/text.txt");
 }
 
-/// A program that saves after each step is killed 200 times, mostly while it saves; more often on a machine so busy that few
-/// steps come about. Each time the file is whole, and
+/// A program that saves after each step is killed 200 times, mostly while it saves. Each time the file is whole, and
 /// what goes on with it arrives where it would have been without.
 TEST(TrainingFolder, SurvivesKills) {
   const Scratch scratch;
@@ -622,10 +621,10 @@ TEST(TrainingFolder, SurvivesKills) {
   const auto begun = std::chrono::steady_clock::now();
   make_steps(whole, 1);
   TrainingFolder::for_new(scratch.path()).write(whole, nullptr);
-  const auto longest =
+  auto longest =
       3 * std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun).count();
-  const auto saved_much = [&] { return whole.losses.size() > 50; };
-  for (int kill_number = 0; kill_number < 200 || (kill_number < 1'000 && !saved_much()); ++kill_number) {
+  int idle = 0;  // kills in a row before a step was saved: the machine is busier than it was
+  for (int kill_number = 0; kill_number < 200; ++kill_number) {
     int ready[2];
     ASSERT_EQ(pipe(ready), 0);
     const pid_t child = start_child([&] {
@@ -648,10 +647,15 @@ TEST(TrainingFolder, SurvivesKills) {
     close(ready[0]);
     Training training = TrainingFolder::for_resumed(scratch.path()).read();
     ASSERT_GE(training.losses.size(), whole.losses.size());
+    idle = training.losses.size() == whole.losses.size() ? idle + 1 : 0;
+    if (idle == 5) {
+      longest *= 2;
+      idle = 0;
+    }
     make_steps(whole, training.losses.size() - whole.losses.size());
     ASSERT_TRUE(saved_training(training) == saved_training(whole)) << "after kill " << kill_number;
   }
-  EXPECT_TRUE(saved_much()) << "there was something to save";
+  EXPECT_GT(whole.losses.size(), 50u) << "there was something to save";
 }
 
 }  // namespace
