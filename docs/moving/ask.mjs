@@ -30,7 +30,7 @@ export function openReference() {
 let shared;
 export const ask = (...all) => (shared ??= openReference()).ask(...all);
 
-/** Calls `then` once, when the figure comes near what is seen. */
+/** Calls `then` once, when the figure comes into view. */
 export function whenInView(then) {
   const instance = getCurrentInstance();
   let observer;
@@ -40,7 +40,7 @@ export function whenInView(then) {
       observer.disconnect();
       Object.assign(instance.proxy.$el, { ask, waits: () => shared?.count() > 0 }); // for tests
       then();
-    }, { rootMargin: "300px" });
+    }, { rootMargin: "0px" });
     observer.observe(instance.proxy.$el);
   });
   onBeforeUnmount(() => observer?.disconnect());
