@@ -844,6 +844,8 @@ class Program:
                 for at in range(number - 1, -1, -1):
                     body = re.match(r"case \d+: \{  // ([\w.]+)", lines[at])
                     chosen = re.search(r"::mistake_in\(\d+\) == (\d+) \?", lines[at])
+                    if re.match(r"mistake_made == \d+ \?", lines[at]):  # a definition, whose name comes after its value
+                        body = re.search(r":  // ([\w.]+)$", "\n".join(lines[at:]), re.MULTILINE)
                     if body or chosen:
                         wrong.add(body[1] if body else ids[int(chosen[1])])
                         break
