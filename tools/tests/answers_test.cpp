@@ -12,7 +12,6 @@
 #include <csignal>
 #include <filesystem>
 #include <functional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -494,36 +493,33 @@ bool is_in_a_backup(const CourseFolder& course, const std::string& file, const s
   });
 }
 
-/// Takes the answer away and brings it back, again and again.
-bool reset_and_restore(const CourseFolder& course) {
-  for (;;) restore(course.root(), reset(course.lesson()));
-}
-
 TEST(Answers, AreNeverLostWhenKilledAtAnyMoment) {
   constexpr int rounds = 200;
   const CourseFolder course;
   course.write(one, "an answer");
   const auto begin = std::chrono::steady_clock::now();
   restore(course.root(), reset(course.lesson()));
-  const std::chrono::duration<double, std::micro> once = std::chrono::steady_clock::now() - begin;
-  std::mt19937 random(2026);
-  std::uniform_real_distribution<double> moment(0, std::clamp(once.count(), 5000., 60000.));  // µs
+  const std::chrono::duration<double> once = std::chrono::steady_clock::now() - begin;
+  RandomKills kills(std::clamp(once, std::chrono::duration<double>(0.005), std::chrono::duration<double>(0.06)));
   int copied = 0;
   for (int round = 0; round < rounds; ++round) {
     SCOPED_TRACE(round);
     fs::remove_all(course.root() / ".learn");
     const auto answer = [&](const std::string& file) { return file + ", answer " + std::to_string(round) + "\n"; };
     for (const auto& file : {one, two}) course.write(file, answer(file));
-    const pid_t child = start_child([&] { return reset_and_restore(course); });
-    usleep(static_cast<useconds_t>(moment(random)));
-    kill(child, SIGKILL);
-    EXPECT_FALSE(ended_well(child));
+    EXPECT_TRUE(kills.kill_one([&](const auto& begun) {
+      begun();
+      for (;;) restore(course.root(), reset(course.lesson()));
+      return false;
+    }));
+    const int before = copied;
     for (const auto& file : {one, two}) {
       const std::string now = course.read(file);
       ASSERT_TRUE(now == answer(file) || now == course.stub) << now;
       ASSERT_TRUE(now == answer(file) || is_in_a_backup(course, file, answer(file)));
       copied += now == course.stub;
     }
+    kills.count(copied > before);
   }
   EXPECT_GT(copied, rounds / 10) << "the children hardly got to work";
 }

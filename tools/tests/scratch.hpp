@@ -7,12 +7,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <random>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 /// A folder to try things in, and child processes to try them in.
 namespace attn {
@@ -77,6 +81,46 @@ inline bool ended_well(pid_t child) {
   int status = 0;
   return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
+
+/// Kills children, each at a random moment of its work. On a machine so busy that five in a row got nothing done, the moments
+/// spread over twice the time from then on.
+class RandomKills {
+ public:
+  explicit RandomKills(std::chrono::duration<double> spread) : spread_(spread) {}
+
+  /// Starts a child that sets itself up, says so with `begun()`, and works on for ever.
+  /// @return whether it was at work when it was killed, rather than ended by itself
+  bool kill_one(const std::function<bool(const std::function<void()>& begun)>& work) {
+    int pipe_ends[2];
+    if (pipe(pipe_ends) != 0) throw std::runtime_error("cannot make a pipe");
+    const pid_t child = start_child([&] {
+      return work([&] {
+        if (write(pipe_ends[1], "x", 1) != 1) _exit(3);
+      });
+    });
+    close(pipe_ends[1]);  // so that a child that ends is noticed
+    char byte = 0;
+    const bool has_begun = read(pipe_ends[0], &byte, 1) == 1;
+    std::this_thread::sleep_for(std::uniform_real_distribution<double>(0, 1)(random_) * spread_);
+    kill(child, SIGKILL);
+    close(pipe_ends[0]);
+    int status = 0;
+    return waitpid(child, &status, 0) == child && WIFSIGNALED(status) && has_begun;
+  }
+
+  /// To be told after each kill whether the child had got something done.
+  void count(bool done) {
+    idle_ = done ? 0 : idle_ + 1;
+    if (idle_ < 5) return;
+    spread_ *= 2;
+    idle_ = 0;
+  }
+
+ private:
+  std::chrono::duration<double> spread_;
+  std::mt19937_64 random_{2026};
+  int idle_ = 0;  // kills in a row
+};
 
 /// Gives up the rights that let root ignore permissions: from now on root is refused where any owner is.
 inline bool respect_permissions() {

@@ -15,7 +15,6 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -403,8 +402,9 @@ TEST(Store, LosesNoUpdateOfToolsThatRunAtTheSameTime) {
 }
 
 /// Counts in the state, and reports every number that is safe.
-bool count_on(StateFolder& course, int report) {
+bool count_on(StateFolder& course, int report, const std::function<void()>& begun) {
   Store store = course.open();
+  begun();
   for (;;) {
     store.update([](State& state) { ++state.lessons["counted"].checks; });
     const int done = store.state().lessons.at("counted").checks;
@@ -419,19 +419,17 @@ TEST(Store, LosesNothingThatWasDoneWhenKilledAtAnyMoment) {
   write_full_state(store);
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 10; ++i) set_current(store, "01_a");
-  const std::chrono::duration<double, std::micro> ten_updates = std::chrono::steady_clock::now() - begin;
-  std::mt19937 random(2026);
-  std::uniform_real_distribution<double> moment(0, std::clamp(ten_updates.count() / 10 * 2, 20000., 40000.));  // µs
+  const std::chrono::duration<double> ten_updates = std::chrono::steady_clock::now() - begin;
+  RandomKills kills(
+      std::clamp(ten_updates / 5, std::chrono::duration<double>(0.02), std::chrono::duration<double>(0.04)));
   int counted = 0;
   for (int round = 0; round < rounds; ++round) {
     SCOPED_TRACE(round);
+    const int before = counted;
     int report[2];
     ASSERT_EQ(pipe(report), 0);
-    const pid_t child = start_child([&] { return count_on(course, report[1]); });
+    EXPECT_TRUE(kills.kill_one([&](const auto& begun) { return count_on(course, report[1], begun); }));
     close(report[1]);
-    usleep(static_cast<useconds_t>(moment(random)));
-    kill(child, SIGKILL);
-    EXPECT_FALSE(ended_well(child));
     for (int done = 0; read(report[0], &done, sizeof done) == sizeof done;) counted = done;
     close(report[0]);
 
@@ -441,6 +439,7 @@ TEST(Store, LosesNothingThatWasDoneWhenKilledAtAnyMoment) {
     const int kept = state.lessons["counted"].checks;
     ASSERT_GE(kept, counted);
     ASSERT_LE(kept, counted + 1);
+    kills.count(kept > before);
     counted = kept;
   }
   EXPECT_GT(counted, rounds / 4) << "the children hardly got to work";

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <armadillo>
@@ -15,7 +14,6 @@
 #include <random>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -616,42 +614,25 @@ TEST(TrainingFolder, IsNamedAfterItsTextOrTask) {
 TEST(TrainingFolder, SurvivesKills) {
   const Scratch scratch;
   const Recipe recipe = text_recipe(1'000'000);
-  std::mt19937_64 generator(1);
   Training whole = new_run(recipe);
-  const auto begun = std::chrono::steady_clock::now();
+  const auto begin = std::chrono::steady_clock::now();
   make_steps(whole, 1);
   TrainingFolder::for_new(scratch.path()).write(whole, nullptr);
-  auto longest =
-      3 * std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun).count();
-  int idle = 0;  // kills in a row before a step was saved: the machine is busier than it was
+  RandomKills kills(3 * (std::chrono::steady_clock::now() - begin));
   for (int kill_number = 0; kill_number < 200; ++kill_number) {
-    int ready[2];
-    ASSERT_EQ(pipe(ready), 0);
-    const pid_t child = start_child([&] {
+    ASSERT_TRUE(kills.kill_one([&](const auto& begun) {
       const TrainingFolder folder = TrainingFolder::for_resumed(scratch.path());
       Training training = folder.read();
-      if (write(ready[1], "x", 1) != 1) return false;
-      while (true) {
+      begun();
+      for (;;) {
         make_steps(training, 1);
         folder.write(training, nullptr);
       }
-    });
-    close(ready[1]);  // so that a child that ends is noticed
-    char byte = 0;
-    ASSERT_EQ(read(ready[0], &byte, 1), 1);
-    std::this_thread::sleep_for(std::chrono::microseconds(generator() % static_cast<std::uint64_t>(longest)));
-    ASSERT_EQ(kill(child, SIGKILL), 0);
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status)) << "it ended before it was killed";
-    close(ready[0]);
+      return false;
+    })) << "it ended before it was killed";
     Training training = TrainingFolder::for_resumed(scratch.path()).read();
     ASSERT_GE(training.losses.size(), whole.losses.size());
-    idle = training.losses.size() == whole.losses.size() ? idle + 1 : 0;
-    if (idle == 5) {
-      longest *= 2;
-      idle = 0;
-    }
+    kills.count(training.losses.size() > whole.losses.size());
     make_steps(whole, training.losses.size() - whole.losses.size());
     ASSERT_TRUE(saved_training(training) == saved_training(whole)) << "after kill " << kill_number;
   }
