@@ -16,6 +16,7 @@ def parts():
     figure.arrow((150, 72), (216, 72))
     figure.text(182, 65, "x W + b", "dim small", "middle")
     figure.matrix(224, 48, golden(LESSON, "linear_by_hand", "y"), 1, (40, 24), columns=("out 0", "out 1"))
+    figure.text(62, 112, 'W and b: see "Worked by hand".', "dim small")
 
     figure.text(12, 130, "A softmax turns scores into shares.", "purple strong")
     figure.matrix(62, 156, [[1, 0], [2, 4]], 0, (40, 24), rows=("query 0", "query 1"), columns=("key 0", "key 1"))
