@@ -63,7 +63,7 @@ WORDS = {
 def heat():
     keys, queries = (7 * np.array([word[n] for word in WORDS.values()]) for n in (0, 1))
     weights = softmax(queries @ keys.T / 7 / np.sqrt(3))
-    figure = Figure('A map of weights with a word for each row and column: the row of "it" takes most from "cat"', 268)
+    figure = Figure('A map of weights with a word for each row and column: the row of "it" takes most from "cat"', 282)
     left, top, width, height = 66, 70, 35, 21
     names = list(WORDS)
     figure.matrix(left, top, weights, 2, (width, height), shade=1, colour="purple")
@@ -76,6 +76,7 @@ def heat():
         )
     figure.rect(left, top + names.index("it") * height, len(names) * width, height, "card", 0, "blue", 0)
     figure.text(12, 260, "Row: the query, which takes. Column: the key.", "dim small")
+    figure.text(12, 275, "Rounded: a row may seem to sum to 0.98 or 1.03.", "dim small")
     return figure
 
 
