@@ -55,7 +55,7 @@ def weights():
     figure.text(334, 18, "sum", "dim small", "middle")
     for i, total in enumerate(np.sum(after, axis=1)):
         figure.text(334, 53 + 26 * i, f"{total:.4f}", "small mono", "middle")
-    figure.text(12, 108, "⊙: times, place by place.", "dim small")
+    figure.text(12, 108, "⊙: times, element by element.", "dim small")
     figure.text(12, 124, "Rows sum to one before, and after only on average.", "dim small")
     return figure
 
