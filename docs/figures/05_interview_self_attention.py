@@ -35,7 +35,7 @@ def flow():
 
     steps = [  # label, shape, colour, what goes wrong here
         ("X", "L x E", "dim", ()),
-        ("Q, K, V", "L x D", "blue", ()),
+        ("Q, K, V", "L x E", "blue", ()),
         ("scores Q Kᵀ / √D", "L x L", "purple", ("not divided by √D:", f"row 1 {row(unscaled, 1)}")),
         (
             "mask: -∞",
@@ -45,7 +45,7 @@ def flow():
         ),
         ("softmax of rows", "L x L", "purple", ()),
         ("dropout", "L x L", "purple", ()),
-        ("weights times V", "L x D", "green", ()),
+        ("weights times V", "L x E", "green", ()),
         ("project by W_o", "L x E", "green", ("forgotten:", f"row 0 {row(right @ V, 0)}")),
     ]
     figure = Figure(
