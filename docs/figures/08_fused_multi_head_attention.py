@@ -20,7 +20,7 @@ def strip(figure, left, top, blocks, width=54, slices=True):
 
 def layouts():
     title = "The order of the columns for two heads in GPT-2, GPT-NeoX and Llama; head 0 is in strong colours"
-    figure = Figure(title, 266)
+    figure = Figure(title, 282)
     figure.text(18, 20, "GPT-2, and here: one weight, Q then K then V", "strong")
     strip(figure, 18, 28, ["q0", "q1", "k0", "k1", "v0", "v1"])
     figure.text(18, 98, "GPT-NeoX: one weight, head after head", "strong")
@@ -28,8 +28,9 @@ def layouts():
     figure.text(18, 176, "Llama 2 7B: three weights", "strong")
     for i, kind in enumerate("qkv"):
         strip(figure, 18 + 111 * i, 184, [f"{kind}0", f"{kind}1"], width=51, slices=False)
-    figure.text(18, 238, "Each block: D columns. The number: its slice.", "dim small")
-    figure.text(18, 254, "Strong colour: head 0.", "dim small")
+    figure.text(18, 238, "Block: D outputs (columns here, rows of nn.Linear).", "dim small")
+    figure.text(18, 254, "Number: the slice that split_heads makes of it.", "dim small")
+    figure.text(18, 270, "Strong colour: head 0.", "dim small")
     return figure
 
 
