@@ -29,7 +29,7 @@ def encoder_decoder():
     figure.rect(220, 82, 126, 40, "purple", 0.12, "purple")
     figure.text(middle, 99, "self-attention", "strong", "middle")
     figure.text(middle, 114, "L x L, causal", "dim small", "middle")
-    figure.line((middle, 122), (middle, 134), colour="blue")
+    figure.arrow((middle, 122), (middle, 134), colour="blue")
     figure.box(middle - 20, 134, 40, 20, "W_q", "small", "blue")
     figure.arrow((middle, 154), (middle, 188), colour="blue")
     figure.text(middle + 8, 175, "Q", "blue strong")
@@ -38,7 +38,7 @@ def encoder_decoder():
     figure.text(middle, 222, "L x S, not causal,", "dim small", "middle")
     figure.text(middle, 235, "padding blocked", "dim small", "middle")
     for y, weight, made, colour in ((203, "W_k", "K", "orange"), (229, "W_v", "V", "green")):
-        figure.line((118, 216), (132, 216), (132, y), (152, y))
+        figure.arrow((118, 216), (132, 216), (132, y), (152, y))
         figure.box(152, y - 10, 36, 20, weight, "small", colour)
         figure.arrow((188, y), (218, y), colour=colour)
         figure.text(196, y - 4, made, f"{colour} strong")
