@@ -26,7 +26,7 @@ def clocks():
     positions = (0, 1, 2, 45, 300)
     speeds = 10000.0 ** (-2 * np.arange(3) / 6)
     figure = Figure(
-        "Three pairs as hands of clocks, at positions 0, 1, 2, 45, 300: pair 0 turns fast, pair 2 slowly", 256
+        "Three pairs as hands of clocks, at positions 0, 1, 2, 45, 300: pair 0 turns fast, pair 2 slowly", 272
     )
     figure.text(12, 22, "position", "dim small")
     for p, speed in enumerate(speeds):
@@ -47,6 +47,7 @@ def clocks():
             if p == 0:
                 figure.text(x, 22, str(position), "strong", "middle")
     figure.text(12, 246, "Pair 0 cannot tell 45 from 1. Pair 1 can.", "dim small")
+    figure.text(12, 262, "Up: the cosine of the angle. Right: its sine.", "dim small")
     return figure
 
 
@@ -54,7 +55,7 @@ def offset():
     """One pair of speed 1, with q and k equal and of length 1: where both point at three pairs of positions."""
     figure = Figure(
         "Both hands turn with their positions; the angle between them, and so the score, depends on the offset alone",
-        222,
+        238,
     )
     radius = 40
     for column, (i, j) in enumerate(((2, 1), (12, 11), (12, 9))):
@@ -79,6 +80,7 @@ def offset():
         figure.text(x, 170, f"{np.degrees(i - j):.0f}° apart", f"{colour} small", "middle")
         figure.text(x, 186, f"score {np.cos(i - j):.2f}", f"{colour} small", "middle")
     figure.text(12, 212, "Speed 1; q and k are equal before they turn.", "dim small")
+    figure.text(12, 228, "a points up, b to the right.", "dim small")
     return figure
 
 
