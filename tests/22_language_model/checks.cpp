@@ -269,6 +269,23 @@ GenerationConfig generation(uword max_tokens, const SamplingConfig& config, std:
   return generation;
 }
 
+/// A model that is fast with a long text: one layer, one head, three tokens in its vocabulary.
+LanguageModel smallest_model() {
+  LanguageModelConfig config = llama_sizes();
+  config.vocab_size = 3;
+  config.num_layers = 1;
+  config.hidden_dim = config.attention.embed_dim = config.attention.head_dim = 2;
+  config.attention.num_heads = config.attention.num_kv_heads = 1;
+  config.attention.window = 4;
+  LanguageModel model(config);
+  model.token_embedding.weight = {{1, -1}, {2, 1}, {-1, 2}};
+  return model;
+}
+
+Tokens long_text() { return arma::conv_to<Tokens>::from(drawn_ids(3, prompt_chunk + 3, 1).eval().col(0)); }
+
+const std::string about_long_text = note("259 tokens, 3 more than prompt_chunk");
+
 /// The first tokens of a golden case's text.
 Tokens prompt_of(const std::string& model) {
   Tokens prompt = tokens_of(load_golden(model), "text");
@@ -937,6 +954,15 @@ TEST(Generate, IsWhatTheModelGivesWithoutACache) {
   }
 }
 
+TEST(Generate, PutsALongPromptThroughTheModel) {
+  LanguageModel model = smallest_model();
+  const Tokens prompt = long_text();
+  const GenerationConfig config = generation(2, sampling(1), 3);
+  EXPECT_THAT(text_row(generate(model, prompt, config), 2),
+              IsNear(text_row(naive_generate(model, prompt, config), 2), text_axes))
+      << about_long_text;
+}
+
 TEST(Generate, StopsAfterMaxTokens) {
   LanguageModel model = loaded("llama");
   for (const uword max_tokens : {0U, 1U, 5U}) {
@@ -1080,6 +1106,18 @@ TEST(MeanNegativeLogLikelihood, EqualsPyTorch) {
                 Matches(golden.expected("loss")))
         << note("F.cross_entropy(logits[:-1], tokens[1:]) for 10 tokens") << about(name);
   }
+}
+
+TEST(MeanNegativeLogLikelihood, CountsEveryTokenOfALongText) {
+  LanguageModel model = smallest_model();
+  const Tokens text = long_text();
+  const arma::mat logits = model.extend(arma::umat(arma::uvec(text))).slice(0);
+  double sum = 0;
+  for (uword i = 0; i + 1 < text.size(); ++i)
+    sum += std::log(arma::accu(arma::exp(logits.row(i)))) - logits(i, text[i + 1]);
+  EXPECT_THAT(number(mean_negative_log_likelihood(model, text)),
+              IsNear(number(sum / static_cast<double>(text.size() - 1))))
+      << about_long_text;
 }
 
 TEST(MeanNegativeLogLikelihood, IsThatOfAnEvenChoiceForAModelThatKnowsNothing) {
