@@ -98,7 +98,13 @@ int main(int argc, char** argv) {
   const bool by_launcher = argc > 1 && std::string(argv[1]) == "verify";
 
   CLI::App app{"attention-by-hand, for authors: the promises of the course", by_launcher ? "./learn" : "gate"};
-  app.add_option("--root", options.root, "the course's folder")->check(CLI::ExistingDirectory);
+  const auto make_absolute = [](std::string& path) {  // programs run in other folders
+    path = fs::absolute(path).string();
+    return std::string();
+  };
+  app.add_option("--root", options.root, "the course's folder")
+      ->check(CLI::ExistingDirectory)
+      ->transform(CLI::Validator(make_absolute, ""));
   app.require_subcommand(1);
   CLI::App* all = app.add_subcommand("verify", "Proves every promise of the course: configures, builds and tests it.");
   auto* one =
