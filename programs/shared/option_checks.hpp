@@ -52,9 +52,18 @@ inline CLI::Validator is_count() {
   return CLI::Validator(wrong, "");
 }
 
+/// A name of our own files: it is printed, also in commands to copy.
+inline CLI::Validator is_plain_name() {
+  const auto wrong = [](const std::string& path) {
+    return harmless(path) == path ? "" : "it is " + path + ", expected a name without control characters";
+  };
+  return CLI::Validator(wrong, "");
+}
+
 /// A file that is not there yet, in a folder that is.
 inline CLI::Validator is_new_file() {
   const auto wrong = [](const std::string& path) -> std::string {
+    if (const std::string why = is_plain_name()(path); !why.empty()) return why;
     try {
       require_new_file(path);
     } catch (const std::exception& error) {

@@ -175,6 +175,7 @@ inline void add_train_options(CLI::App& command, TrainOptions& options) {
           "--save", options.save,
           "the folder that keeps the training, and the model of a text; without it, models/trained/ and the name "
           "of the task or the text, numbered where a finished training has it")
+      ->check(is_plain_name())
       ->type_name("FOLDER");
   command
       .add_option_function<std::string>(

@@ -444,6 +444,8 @@ TEST(TrainOptions, GoTogether) {
   EXPECT_THAT(refusal("--text /"), HasSubstr("is a folder"));
   EXPECT_THAT(refusal("--text /dev/null"), HasSubstr("not a regular file"));
   EXPECT_THAT(refusal("--text /no/such"), HasSubstr("there is no file"));
+  EXPECT_THAT(refusal("--save a\x1b[31m"), AllOf(HasSubstr("--save"), HasSubstr("without control characters")));
+  EXPECT_THAT(refusal("--svg a\x1b[31m.svg"), HasSubstr("without control characters"));
   EXPECT_THAT(refusal("--text TEXT --rate 0"), HasSubstr("--rate"));
   EXPECT_THAT(refusal("--text TEXT --rate nan"), HasSubstr("--rate"));
 }
