@@ -33,7 +33,7 @@ function look() {
     const box = block.getBoundingClientRect();
     if (box.width === 0) continue; // in the list of a filter
     const name = `${block.className || block.localName} "${(block.innerText || block.alt || "").slice(0, 40).replace(/\s+/g, " ")}"`;
-    const numbers = block.localName === "pre" && !/language-\w/.test(block.parentElement.className);
+    const numbers = block.localName === "pre" && !/commands|language-\w/.test(block.parentElement.className);
     if (box.left < 0 || box.right > width + 1) cut.push(`${name} is cut: it reaches from ${box.left | 0} to ${box.right | 0} of ${width}`);
     if (block.scrollWidth > block.clientWidth + 1 && block.clientWidth > 0 && !(phone && numbers)) cut.push(`${name} needs ${block.scrollWidth} pixels, and has ${block.clientWidth}`);
     for (const svg of block.matches(".formula") ? block.querySelectorAll("svg") : []) {

@@ -30,12 +30,13 @@ function typesetFormulas(md) {
   };
 }
 
-/** A block of code knows its columns: the style sheet fits its letters to the page. */
+/** A block of code knows its columns: the style sheet fits its letters to the page. Commands may be wrapped, numbers may not. */
 function measureCode(md) {
   const { fence } = md.renderer.rules;
   md.renderer.rules.fence = (tokens, i, ...rest) => {
     const columns = Math.max(...tokens[i].content.split("\n").map((line) => [...line].length));
-    return fence(tokens, i, ...rest).replace(/^<div class="language-/, `<div style="--columns:${Math.max(columns, 40)}" class="language-`);
+    const commands = /^(\.\/learn|git|docker|hf|grep) /.test(tokens[i].content) ? "commands " : "";
+    return fence(tokens, i, ...rest).replace(/^<div class="language-/, `<div style="--columns:${Math.max(columns, 40)}" class="${commands}language-`);
   };
 }
 
@@ -228,12 +229,20 @@ export function topicPage({ title, questions }) {
 <div class="filter">${choice("asked", "Asked", [["all", "all"], ...asked])}</div>\n\n${questions.map(one).join("\n")}`;
 }
 
+/** The letters from A to Z, each leading to the first of its terms. */
+function firstTerms() {
+  const first = new Map();
+  for (const [, term] of read("docs/glossary.md").matchAll(/^\*\*([A-Z].*?)\.\*\*/gm)) if (!first.has(term[0])) first.set(term[0], slugOf(term));
+  return [...first].map(([letter, anchor]) => `[${letter}](#${anchor})`).join(" ");
+}
+
 function addFacts(md) {
   md.core.ruler.before("normalize", "add-facts", (state) => {
     const page = state.env.relativePath;
     const lesson = lessons.find(({ name }) => page === `lessons/${name}/index.md`);
     if (lesson) state.src = state.src.replace(/^<!-- study: .*$/m, `\n${factsOf(lesson)}`);
     if (page === "docs/interview.md") state.src = listQuestions(state.src);
+    if (page === "docs/glossary.md") state.src = state.src.replace(/^\*\*/m, `${firstTerms()}\n\n**`);
     if (page === "index.md") { // docs/home.md
       const all = hours(groups.reduce((sum, { minutes }) => sum + minutes, 0));
       state.src = state.src.replace("<!-- map -->", `<ul class="map">\n${groups.map(card).join("\n")}\n</ul>\n\n${lessons.length} lessons, ${all} in all.`);
