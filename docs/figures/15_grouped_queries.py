@@ -13,7 +13,7 @@ def sharing():
         middle = left + width / 2
         figure.text(middle, 20, f"{name}: G = {G}", "strong", "middle")
         figure.text(middle, 38, f"{H} query heads", "blue small", "middle")
-        figure.text(middle, 134, f"{G} K/V head{'s' if G > 1 else ''}", "orange small", "middle")
+        figure.text(middle, 134, f"{G} KV head{'s' if G > 1 else ''}", "orange small", "middle")
         step, span = width / H, width / G
         for h in range(H):
             x, g = left + step * (h + 0.5), h // (H // G)
