@@ -118,11 +118,11 @@ def roofline():
     figure.text(x(ridge) + 5, bottom - 6, f"{ridge:.0f}", "small")
     figure.text((left + right) / 2, bottom + 34, "FLOPs for each byte moved", "dim small", "middle")
     figure.text((left + right) / 2, bottom + 52, "Each step on both axes: 10 times as much.", "dim small", "middle")
-    figure.text(right, y(peak) - 7, "arithmetic decides", "small", "end")
+    figure.text(right, y(peak) - 7, "compute-bound", "small", "end")
     turned = atan2(y(10) - y(100), x(100) - x(10)) * 180 / pi
     figure.parts.append(
         f'<text transform="translate({x(34):.1f} {y(34 * bandwidth) - 8:.1f}) rotate({-turned:.1f})" class="ink small" '
-        'text-anchor="middle">memory decides</text>'
+        'text-anchor="middle">memory-bound</text>'
     )
 
     def dot(flops_per_byte, colour):
