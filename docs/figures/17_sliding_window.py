@@ -54,18 +54,18 @@ def ring():
         figure.text(100, y + 13, name, "small", "end")
         for j in range(new + 1):
             kept, sink = j > new - window, j < first
-            fill = "blue" if kept else "green" if sink else "faint"
-            figure.rect(left + j * cell, y, cell - 2, cell, fill, 0.6 if kept or sink else 0.2, None, 2)
+            fill, opacity = ("orange", 0.45 if kept else 0.75) if kept or sink else ("faint", 0.2)
+            figure.rect(left + j * cell, y, cell - 2, cell, fill, opacity, None, 2)
     for j in (0, new - window + 1, new):
         figure.text(left + (j + 0.5) * cell - 1, 26, str(j), "dim small", "middle")
     figure.text(100, 26, "key", "dim small", "end")
 
-    figure.text(10, 108, f"the cache as token {new} comes", "strong small")
+    figure.text(10, 108, f"the cache as token {new} arrives", "strong small")
     for j in range(sinks):
-        figure.rect(22 + 44 * j, 186, 28, 28, "green", 0.6, None, 4)
+        figure.rect(22 + 44 * j, 186, 28, 28, "orange", 0.75, None, 4)
         figure.text(36 + 44 * j, 204, str(j), "small", "middle")
         figure.text(36 + 44 * j, 229, f"slot {j}", "dim small", "middle")
-    figure.text(58, 176, "sinks", "green strong small", "middle")
+    figure.text(58, 176, "sinks", "orange strong small", "middle")
 
     def slot(j):
         return sinks + (j - sinks) % window
@@ -79,11 +79,11 @@ def ring():
         x, y = middle[0] + radius * cos(angle), middle[1] + radius * sin(angle)
         goes = slot(j) == slot(new)
         figure.rect(x - 15, y - 15, 30, 30, "card", 1, None, 15)
-        figure.rect(x - 15, y - 15, 30, 30, "orange" if goes else "blue", 0.6, None, 15)
+        figure.rect(x - 15, y - 15, 30, 30, "dim" if goes else "orange", 0.45, None, 15)
         figure.text(x, y + 4, str(j), "small", "middle")
         if goes:
-            figure.arrow((x - 34, y - 40), (x - 13, y - 15), colour="orange")
-            figure.text(x - 40, y - 46, f"{new} overwrites {j}", "orange small", "middle")
+            figure.arrow((x - 34, y - 40), (x - 13, y - 15), colour="ink")
+            figure.text(x - 40, y - 46, f"{new} overwrites {j}", "small", "middle")
         figure.text(
             middle[0] + 38 * cos(angle), middle[1] + 38 * sin(angle) + 4, f"slot {slot(j)}", "dim small", "middle"
         )
