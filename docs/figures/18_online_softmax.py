@@ -14,7 +14,7 @@ def bars():
         left = 14 + 116 * t
         maximum = max(ROW[: t + 1])
         terms = np.exp(np.array(ROW[: t + 1]) - maximum)
-        figure.text(left, 22, f"score {ROW[t]:g} comes", "strong")
+        figure.text(left, 22, f"score {ROW[t]:g} arrives", "strong")
         figure.text(left, 38, f"m = {maximum:g}", "dim")
         if t > 0:
             figure.text(left, 54, "old × exp(1 − 3)" if t == 1 else "old × exp(0)", "blue small")
@@ -46,7 +46,7 @@ def tree():
     width, height = 38, 32
     parts = [(score, 1.0) for score in SCORES]
     middles = [8 + 43.3 * j + width / 2 for j in range(8)]
-    figure.text(8, 16, "a part per block of one key: m above, sum below", "dim small")
+    figure.text(8, 16, "one part for each key: m above, sum below", "dim small")
     top, colours = 24, ("blue", "purple", "orange", "green")
     for level in range(4):
         for (maximum, total), middle in zip(parts, middles):
@@ -71,8 +71,9 @@ def tree():
                 )
         parts, middles, top = merged, centres, below
     (m, total), (middle,) = parts[0], middles
-    figure.text(middle + 26, top + 13, "then finish divides", "dim small")
-    figure.text(middle + 26, top + 27, f"m + log(sum) = {m + np.log(total):.4f}", "dim small")
+    figure.text(middle + 26, top + 13, f"finish divides by {total:.2f};", "dim small")
+    figure.text(middle + 26, top + 27, "log-sum-exp:", "dim small")
+    figure.text(middle + 26, top + 41, f"{m:g} + log({total:.2f}) = {m + np.log(total):.4f}", "dim small")
     return figure
 
 
