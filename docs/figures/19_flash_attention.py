@@ -11,9 +11,10 @@ def staircase():
     figure = Figure("Causal attention in tiles: a staircase; tiles above it are never computed", 316)
     figure.text(left, 18, "keys, in blocks of 2", "dim small")
     figure.arrow((left + 124, 14), (left + 176, 14))
-    figure.text(8, top + 12, "que-", "dim small")
-    figure.text(8, top + 25, "ries", "dim small")
-    figure.arrow((20, top + 34), (20, top + 86))
+    figure.parts.append(
+        f'<text transform="translate(24 {top + 4}) rotate(90)" class="ink dim small">queries, in blocks of 2</text>'
+    )
+    figure.arrow((27, top + 128), (27, top + 180))
     for j in range(BLOCKS):
         figure.text(left + (j + 0.5) * tile, top - 8, f"{j}", "dim small", "middle")
     row = 4  # the block of queries that is followed
@@ -30,7 +31,7 @@ def staircase():
                 figure.line(
                     (x, y), (x + tile, y), (x + tile, y + tile), (x, y + tile), (x, y), colour="orange", width=1
                 )
-            else:
+            elif i != row:  # there the dashed arrow passes
                 figure.line((x + 12, y + 16), (x + 20, y + 16), colour="dim", width=2)
     edge = left + BLOCKS * tile
     middle = top + (row + 0.5) * tile
@@ -79,7 +80,7 @@ def memories():
     figure.line((92, 176), (92, 198), colour="dim", width=5)
     figure.line((92, 234), (92, 262), colour="dim", width=2)
     figure.text(100, 252, "1.5 TB/s", "dim small")
-    figure.text(102, 99, "19 TB/s", "dim small")
+    figure.text(102, 99, "0.18 TB/s", "dim small")
     return figure
 
 
