@@ -69,7 +69,7 @@ def sampling():
         for i, value in enumerate(golden("22_language_model", "by_hand", case)[0]):
             x, height = left + 21 * i, 74 * value
             figure.rect(x, 106 - height, 17, max(height, 1), "blue", 0.7, None, 2)
-            text = f"{value:.2f}".lstrip("0") if value >= 0.005 else "0"
+            text = f"{value:.{2 if value >= 0.005 else 3}f}".lstrip("0")
             figure.text(x + 8.5, 102 - height, text, "small", "middle")
             figure.text(x + 8.5, 120, str(i), "small dim", "middle")
     figure.text(12, 138, logits, "small dim")
@@ -105,7 +105,7 @@ def sampling():
         figure.text(*where[:2], f"{value:.2f}" if value < 0.999 else "1", "small mono", where[2])
     figure.line((left + 2 * step - 8, level(0.62)), (left + 2 * step - 8, bottom + 20), colour="purple", dashed=True)
     figure.text(left + 2 * step - 4, level(0.55), "top-k 2 ends here", "small purple")
-    figure.text(12, 384, "Token 4 crosses the rule and is the last one kept.", "small")
+    figure.text(12, 384, "Token 4 crosses the line at 0.75: the last one kept.", "small")
     return figure
 
 
