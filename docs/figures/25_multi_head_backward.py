@@ -73,7 +73,7 @@ def shared():
     figure = Figure(
         "One key is read by two query heads, so its gradient is the sum of two; X is read by three projections, so its gradient "
         "is the sum of three",
-        318,
+        322,
     )
     head_0, head_1, total, _ = rotated_keys_gradients()
     figure.text(12, 20, "Used several times: gradients add up", "small strong")
@@ -87,13 +87,13 @@ def shared():
     figure.text(65, 132, "d_key 1 =", "orange small", "middle")
     figure.text(65, 148, pair(total), "orange small mono", "middle")
     figure.line((12, 174), (348, 174), colour="faint")
-    figure.box(12, 226, 106, 34, "X", "small", "purple")
-    for y, name in ((186, "query_proj"), (228, "key_proj"), (270, "value_proj")):
+    figure.box(12, 204, 106, 74, "X", "small", "purple")
+    for y, name, end in ((186, "query_proj", 214), (228, "key_proj", 237), (270, "value_proj", 260)):
         figure.box(252, y, 96, 30, name, "small", "blue")
-        figure.arrow((118, 239), (252, y + 10), colour="blue")
-        figure.arrow((252, y + 22), (118, 249), colour="orange")
-    figure.text(65, 282, "d_X = sum of three", "orange small", "middle")
-    figure.text(12, 300, "d_W: the sum over all tokens", "dim small")
+        figure.arrow((118, end), (252, y + 10), colour="blue")
+        figure.arrow((252, y + 22), (118, end + 9), colour="orange")
+    figure.text(65, 294, "d_X = sum of three", "orange small", "middle")
+    figure.text(12, 312, "d_W: the sum over all tokens", "dim small")
     return figure
 
 
