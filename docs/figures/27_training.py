@@ -71,7 +71,7 @@ def valley():
         figure.text(x, y + 4, f"{level:.0f}", "dim small", "middle")
     paths = (
         (sgd_path(60), "orange", {1: (-10, 12), 2: (10, -3), 3: (10, 14), 4: (9, 1)}),
-        (adam_path(60), "blue", {5: (12, -4), 10: (-2, 17), 20: (-14, 12), 30: (10, -2)}),
+        (adam_path(60), "blue", {5: (12, -4), 10: (-2, 17), 20: (-14, 12), 30: (10, -2), 60: (12, 14)}),
     )
     for path, colour, labels in paths:
         figure.line(*(place(point) for point in path), colour=colour, width=1.6)
