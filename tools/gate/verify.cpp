@@ -133,8 +133,16 @@ std::string digest_of(const Lesson& lesson, const fs::path& build) {
   return inputs.digest();
 }
 
-/// Several lessons at a time, each on a processor of its own.
-std::map<std::string, Judgement> judge_all(const std::vector<Lesson>& lessons, const fs::path& build) {
+/// Several lessons at a time, each on a processor of its own; those with much to judge first, so that no processor waits
+/// for them in the end.
+std::map<std::string, Judgement> judge_all(std::vector<Lesson> lessons, const fs::path& build) {
+  const auto work_for = [](const Lesson& lesson) {
+    std::error_code none;
+    const auto size = fs::file_size(lesson.recordings_file(), none);
+    return none ? 0 : size;
+  };
+  std::sort(lessons.begin(), lessons.end(),
+            [&](const Lesson& a, const Lesson& b) { return work_for(a) > work_for(b); });
   Progress progress("judging lessons");
   std::map<std::string, Judgement> judgements;
   std::mutex mutex;

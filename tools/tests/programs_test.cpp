@@ -21,17 +21,17 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::vector<std::string> files = {"lessons/01_x/a.cpp", "lessons/01_x/b.cpp"};
+const std::vector<std::string> two_files = {"lessons/01_x/a.cpp", "lessons/01_x/b.cpp"};
 const Place in_b{"lessons/01_x/b.cpp", 22};
 
 TEST(FirstPlace, IsTheFirstLineOfAFileOfTheLesson) {
   const Lines verdict = {"no place", Line({{"of the checks"}}, Place{"tests/01_x/checks.cpp", 3}),
                          Line({{"of a file"}}, Place{"lessons/01_x/a.cpp"}), Line({{"here"}}, in_b),
                          Line({{"later"}}, Place{"lessons/01_x/a.cpp", 3})};
-  const auto place = first_place(verdict, files);
+  const auto place = first_place(verdict, two_files);
   ASSERT_TRUE(place.has_value());
   EXPECT_EQ(place->text(), "lessons/01_x/b.cpp:22");
-  EXPECT_FALSE(first_place({verdict.begin(), verdict.begin() + 3}, files).has_value());
+  EXPECT_FALSE(first_place({verdict.begin(), verdict.begin() + 3}, two_files).has_value());
 }
 
 TEST(FirstTodo, IsALineOfTheStub) {
@@ -43,17 +43,18 @@ TEST(FirstTodo, IsALineOfTheStub) {
 
 TEST(EditorArguments, BeginAtTheLineInEveryEditorsWay) {
   for (const char* editor : {"vi", "/usr/bin/vim.basic", "nvim -p", "nano", "emacs -nw", "micro"}) {
-    EXPECT_THAT(editor_arguments(editor, files, in_b), ElementsAre("+22", "lessons/01_x/b.cpp", "lessons/01_x/a.cpp"))
+    EXPECT_THAT(editor_arguments(editor, two_files, in_b),
+                ElementsAre("+22", "lessons/01_x/b.cpp", "lessons/01_x/a.cpp"))
         << editor;
   }
-  EXPECT_THAT(editor_arguments("hx", files, in_b), ElementsAre("lessons/01_x/b.cpp:22", "lessons/01_x/a.cpp"));
-  EXPECT_THAT(editor_arguments("code --wait", files, in_b),
+  EXPECT_THAT(editor_arguments("hx", two_files, in_b), ElementsAre("lessons/01_x/b.cpp:22", "lessons/01_x/a.cpp"));
+  EXPECT_THAT(editor_arguments("code --wait", two_files, in_b),
               ElementsAre("-g", "lessons/01_x/b.cpp:22", "lessons/01_x/a.cpp"));
 }
 
 TEST(EditorArguments, AreTheFilesAloneForAnUnknownEditor) {
-  EXPECT_EQ(editor_arguments("sh editor.sh", files, in_b), files);
-  EXPECT_EQ(editor_arguments("", files, in_b), files);
+  EXPECT_EQ(editor_arguments("sh editor.sh", two_files, in_b), two_files);
+  EXPECT_EQ(editor_arguments("", two_files, in_b), two_files);
 }
 
 /// A lesson's chapter as a terminal of so many columns shows it; with TERM=dumb, as where lowdown is not installed.
