@@ -263,6 +263,9 @@ TEST(SafetensorsHeader, RejectsSizesThatDoNotFitTheShape) {
   expect_refused("a", {}, file_of({entry("a", "4611686018427387905", 0, 4)}, 4), likely_mistake("product_wraps"));
   expect_refused("a", {}, file_of({entry("a", "4294967296,4294967296", 0, 0)}, 0), likely_mistake("product_wraps"));
   expect_refused("a", {"8", "4"}, file_of({entry("a", "1", 8, 4)}, 8), likely_mistake("sizes_not_compared"));
+  // 0 - 8 bytes, as many as 2^61 - 1 numbers of 8 bytes need
+  expect_refused("b", {"8", "0"}, file_of({entry("a", "2", 0, 8), entry("b", "2305843009213693951", 8, 0, "F64")}, 0),
+                 likely_mistake("backwards_accepted"));
 }
 
 // -------------------------------------------------------------------------------------- a tensor as a matrix, 23.3
