@@ -68,9 +68,9 @@ std::string diagnose_slopes(const arma::cube& gradient, const CubeFunction& y, c
     const Slope slope = slope_along(direction, y, d_y, x);
     const double got = arma::accu(gradient % direction);
     if (std::abs(got - slope.value) <= slope.error) continue;
-    return line("value", std::string("along ") + (along_itself ? "itself" : "a random direction") +
-                             " the gradient is " + number_text(got, 8) + ", the slope by differences " +
-                             number_text(slope.value, 8) + ", good to " + number_text(slope.error, 8));
+    return line("value", std::string("along ") + (along_itself ? "the gradient" : "a random direction") +
+                             ", the slope by differences is " + number_text(slope.value, 8) + ", good to " +
+                             number_text(slope.error, 8) + "; by the gradient it would be " + number_text(got, 8));
   }
   return "";
 }

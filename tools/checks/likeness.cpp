@@ -51,7 +51,7 @@ std::vector<Axis> axes_of(const cube& x) {
 
 std::string all_the_same_number(const Pair& pair) {
   if (all_of(pair.got, [](double x) { return std::isnan(x); })) return "all values are NaN";
-  if (all_of(pair.got, [](double x) { return x == 0; })) return "all values are 0: is the result stored and returned?";
+  if (all_of(pair.got, [](double x) { return x == 0; })) return "all values are 0";
   const double first = pair.got(0);
   if (pair.got.n_elem < 3 || !all_of(pair.got, [&](double x) { return pair.equal(x, first); })) return {};
   return "all values are " + number_text(first, 4);
@@ -147,6 +147,7 @@ std::string parts_text(const Axis& axis, const std::vector<uword>& numbers) {
 std::string reordered(const Pair& pair, const Axis& axis) {
   std::set<uword> taken;
   std::string example;
+  bool tells = false;  // whether the example is of more than zeros
   for (uword i = 0; i < axis.size; ++i) {
     const cube part = axis.part(pair.got, i);
     uword from = 0;
@@ -156,7 +157,8 @@ std::string reordered(const Pair& pair, const Axis& axis) {
     }
     if (from == axis.size) return {};
     taken.insert(from);
-    if (example.empty() && from != i) {
+    if (!tells && from != i) {
+      tells = !part.is_zero();
       example =
           axis.one + (" " + std::to_string(i)) + " holds what belongs in " + axis.one + " " + std::to_string(from);
     }

@@ -55,7 +55,7 @@ TEST_F(Likeness, IsNothingOfOtherNumbers) {
 }
 
 TEST_F(Likeness, SeesOneNumberEverywhere) {
-  EXPECT_EQ(of(arma::cube(4, 4, 3, arma::fill::zeros)), "all values are 0: is the result stored and returned?");
+  EXPECT_EQ(of(arma::cube(4, 4, 3, arma::fill::zeros)), "all values are 0");
   EXPECT_EQ(of(arma::cube(4, 4, 3, arma::fill::value(0.25))), "all values are 0.25");
   EXPECT_EQ(of(arma::cube(4, 4, 3, arma::fill::value(arma::datum::nan))), "all values are NaN");
 }
@@ -99,6 +99,10 @@ TEST_F(Likeness, SeesAnotherOrder) {
   EXPECT_EQ(of(got), "the rows are right, but in another order: row 1 holds what belongs in row 3");
   got.each_slice([](arma::mat& x) { x.swap_cols(1, 3); });
   EXPECT_EQ(of(got), "these are the right numbers, but in other places");
+  for (const uword zeros : {0U, 2U}) expected.each_slice([&](arma::mat& x) { x.row(zeros).zeros(); });
+  got = expected;
+  got.each_slice([](arma::mat& x) { x = x.rows(arma::uvec{0, 2, 3, 1}); });
+  EXPECT_EQ(of(got), "the rows are right, but in another order: row 2 holds what belongs in row 3") << "not the zeros";
 }
 
 TEST_F(Likeness, SeesPartsThatAreAlike) {
