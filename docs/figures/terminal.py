@@ -10,7 +10,7 @@ from svg import COLOURS, LETTER, Figure, escape, number
 
 RECORDING = pathlib.Path(__file__).with_name("terminal.ansi")
 KINDS = {"0": "", "1": "strong", "2": "dim", "31": "red", "32": "green"}  # of ECMA-48's sequences, those that it has
-COLUMNS, LEFT, TOP, LINE = 80, 16, 26, 16
+COLUMNS, LEFT, TOP, LINE = 70, 16, 26, 16
 
 
 class Terminal(Figure):
