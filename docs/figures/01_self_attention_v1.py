@@ -49,7 +49,7 @@ def flow():
 
 # What each word offers (its key) and asks for (its query), chosen by hand: a thing, a deed, a state.
 WORDS = {
-    "The": ((0, 0, 0), (1, 0, 0)),
+    "The": ((0, 0, 0), (0.7, 0, 0.2)),
     "cat": ((1, 0, 0), (0.6, 0, 0.6)),
     "sat": ((0, 1, 0), (0.8, 0.4, 0)),
     "down": ((0, 0, 0.4), (0, 0.9, 0)),
