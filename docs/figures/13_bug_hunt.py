@@ -1,4 +1,4 @@
-"""Lesson 13: what each of the six bugs makes of the same input."""
+"""Lesson 13: what each of the six bugs makes of the same attention."""
 
 import numpy as np
 from course import softmax
@@ -30,7 +30,10 @@ def reshaped(X, rows):
 
 
 def maps():
-    """{name: map} and the right weights of each head. A map: how much of each token reaches the first number of each row."""
+    """{name: (right map, wrong map)} and the right weights of each head, without a mask.
+
+    A map: how much of each token reaches the first number of each row.
+    """
     draw = np.random.default_rng(13)
     Y = draw.standard_normal((KEYS, HEADS * WIDTH))  # the tokens; the queries are those of the first four
     W_q, W_k = draw.standard_normal((2, HEADS * WIDTH, HEADS * WIDTH)) / np.sqrt(HEADS * WIDTH)
@@ -39,39 +42,40 @@ def maps():
     right = softmax(scores_of(Q, K) / root)
 
     # The output's first column holds feature 0 of head 0, which mixes column 0 of the values.
-    found = {"right": right[0]}
-    found["13.1"] = softmax(scores_of(Q, split(Y @ W_q)) / root)[0]
-    found["13.2"] = softmax(scores_of(Q, K))[0]
-    found["13.3"] = softmax(summed_in_an_int(Q, K) / root)[0]
+    found = {"13.1": (right[0], softmax(scores_of(Q, split(Y @ W_q)) / root)[0])}
+    future = np.where(np.tri(QUERIES, KEYS, KEYS - QUERIES), 0, -np.inf)  # aligned at the end
+    found["13.2"] = (softmax(scores_of(Q, K) / root + future)[0], softmax(scores_of(Q, K) + future)[0])
+    found["13.3"] = (right[0], softmax(summed_in_an_int(Q, K) / root)[0])
     # Reshaped to four rows, column 0 of the values keeps tokens 0 to 3.
     cut = softmax(scores_of(Q, reshaped(key_rows, QUERIES)) / root)[0]
-    found["13.4"] = np.hstack([cut, np.zeros((QUERIES, KEYS - QUERIES))])
+    found["13.4"] = (right[0], np.hstack([cut, np.zeros((QUERIES, KEYS - QUERIES))]))
     with np.errstate(invalid="ignore"):
         blocked = np.full((QUERIES, KEYS), -np.inf)
-        found["13.5"] = np.exp(blocked - blocked.max(axis=1, keepdims=True))
+        found["13.5"] = (np.zeros((QUERIES, KEYS)), np.exp(blocked - blocked.max(axis=1, keepdims=True)))
     # Written in the order in which they are made: H tokens of one head fill a row.
-    found["13.6"] = right.reshape(HEADS * QUERIES, KEYS)[::HEADS]
+    found["13.6"] = (right[0], right.reshape(HEADS * QUERIES, KEYS)[::HEADS])
     return found, right
 
 
 def bugs():
     found, _ = maps()
-    assert np.isnan(found["13.5"]).all()
-    figure = Figure("Six pairs of maps of the same input: the right weights, and what each bug makes of them", 316)
+    assert np.isnan(found["13.5"][1]).all()
+    figure = Figure("Six pairs of maps of the same attention: the right one, and what each bug makes of it", 316)
     cell = 13
     wide, tall = cell * KEYS, cell * QUERIES
     queries = [f"q{i}" for i in range(QUERIES)]
-    for place, name in enumerate(name for name in found if name != "right"):
+    notes = {"13.2": "right, causal", "13.5": "right: zeros"}
+    for place, (name, (right, wrong)) in enumerate(found.items()):
         left, top = 32 + 172 * (place % 2), 44 + 92 * (place // 2)
         other = left + wide + 12
-        figure.text(left, top - 20, "right", "dim small")
+        figure.text(left, top - 20, notes.get(name, "right"), "dim small")
         figure.text(other, top - 20, name, "strong small")
-        figure.matrix(left, top, found["right"], None, (cell, cell), shade=0.7, colour="purple", rows=queries)
-        if np.isnan(found[name]).any():
+        figure.matrix(left, top, right, None, (cell, cell), shade=0.7, colour="purple", rows=queries)
+        if np.isnan(wrong).any():
             figure.rect(other, top, wide, tall, "red", 0.2, "red", 0)
             figure.text(other + wide / 2, top + tall / 2 + 4, "NaN", "red strong", "middle")
         else:
-            figure.matrix(other, top, found[name], None, (cell, cell), shade=0.7, colour="red")
+            figure.matrix(other, top, wrong, None, (cell, cell), shade=0.7, colour="red")
         for x in (left, other):
             for j in range(KEYS):
                 figure.text(x + (j + 0.5) * cell, top - 4, str(j), "dim small", "middle")
@@ -83,6 +87,7 @@ def bugs():
 def rows():
     """13.6: where the rows of its map come from."""
     found, right = maps()
+    wrong = found["13.6"][1]
     cell, width = 15, 15 * KEYS
     figure = Figure("Task 13.6: its map takes every other row of head 0, then every other row of head 1", 206)
     figure.text(62, 22, "right weights", "strong")
@@ -92,10 +97,10 @@ def rows():
         figure.text(50, top + cell * QUERIES / 2 + 4, f"head {head}", "dim small", "end")
         figure.matrix(62, top, right[head], None, (cell, cell), shade=0.7, colour="purple")
     target = 40 + (cell * QUERIES + 20) / 2
-    figure.matrix(234, target, found["13.6"], None, (cell, cell), shade=0.7, colour="red")
+    figure.matrix(234, target, wrong, None, (cell, cell), shade=0.7, colour="red")
     for place in range(QUERIES):
         head, row = divmod(place * HEADS, QUERIES)
-        assert np.allclose(found["13.6"][place], right[head][row])
+        assert np.allclose(wrong[place], right[head][row])
         start = tops[head] + cell * (row + 0.5)
         figure.arrow((64 + width, start), (230, target + cell * (place + 0.5)), colour="red")
     for line, words in enumerate(("rows 0 to 3 of head 0", "would be right here")):
