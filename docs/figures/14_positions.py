@@ -36,18 +36,18 @@ def clocks():
         figure.text(12, y + 21, f"{2 * np.pi / speed:.{1 if p == 0 else 0}f} tokens", "dim small")
         for column, position in enumerate(positions):
             x, angle = 122 + 52 * column, position * speed
+            degrees = np.degrees(angle) % 360
             alike = p == 0 and position in (1, 45)
             circle(figure, x, y, 20)
             figure.line((x, y), (x, y - 20), colour="faint")
             tip = (x + 19 * np.sin(angle), y - 19 * np.cos(angle))
             figure.arrow((x, y), tip, colour="orange" if alike else "blue")
-            figure.text(
-                x, y + 33, f"{np.degrees(angle) % 360:.0f}°", "orange small strong" if alike else "dim small", "middle"
-            )
+            label = f"{degrees:.1f}°" if 0 < degrees < 1 else f"{degrees:.0f}°"
+            figure.text(x, y + 33, label, "orange small strong" if alike else "dim small", "middle")
             if p == 0:
                 figure.text(x, 22, str(position), "strong", "middle")
-    figure.text(12, 246, "Pair 0 cannot tell 45 from 1. Pair 1 can.", "dim small")
-    figure.text(12, 262, "Up: the cosine of the angle. Right: its sine.", "dim small")
+    figure.text(12, 246, "Pair 0 can hardly tell 45 from 1. Pair 1 can.", "dim small")
+    figure.text(12, 262, "D = 6, base 10000. Up: cosine. Right: sine.", "dim small")
     return figure
 
 
@@ -60,15 +60,13 @@ def offset():
     radius = 40
     for column, (i, j) in enumerate(((2, 1), (12, 11), (12, 9))):
         x, y = 62 + 118 * column, 84
-        colour = "green" if i - j == 1 else "purple"
-
         def at(position, length):
             return x + length * np.sin(position), y - length * np.cos(position)
 
         start, end = at(j, radius), at(i, radius)
         figure.parts.append(
             f'<path d="M{number(x)},{number(y)} L{number(start[0])},{number(start[1])} A{radius},{radius} 0 0 1 '
-            f'{number(end[0])},{number(end[1])} Z" class="{colour}" fill-opacity="0.25"/>'
+            f'{number(end[0])},{number(end[1])} Z" class="faint" fill-opacity="0.6"/>'
         )
         circle(figure, x, y, radius)
         for name, position, hand in (("q", i, "blue"), ("k", j, "orange")):
@@ -76,9 +74,9 @@ def offset():
             label = at(position, radius + 10)
             figure.text(label[0], label[1] + 4, name, f"{hand} strong", "middle")
         figure.text(x, 20, f"q at {i}, k at {j}", "strong", "middle")
-        figure.text(x, 154, f"offset {i - j}", f"{colour} strong", "middle")
-        figure.text(x, 170, f"{np.degrees(i - j):.0f}° apart", f"{colour} small", "middle")
-        figure.text(x, 186, f"score {np.cos(i - j):.2f}", f"{colour} small", "middle")
+        figure.text(x, 154, f"offset {i - j}", "strong", "middle")
+        figure.text(x, 170, f"q {np.degrees(i - j):.0f}° ahead", "small", "middle")
+        figure.text(x, 186, f"score {np.cos(i - j):.2f}", "small", "middle")
     figure.text(12, 212, "Speed 1; q and k are equal before they turn.", "dim small")
     figure.text(12, 228, "a points up, b to the right.", "dim small")
     return figure
