@@ -60,6 +60,7 @@ def offset():
     radius = 40
     for column, (i, j) in enumerate(((2, 1), (12, 11), (12, 9))):
         x, y = 62 + 118 * column, 84
+
         def at(position, length):
             return x + length * np.sin(position), y - length * np.cos(position)
 
