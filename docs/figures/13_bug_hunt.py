@@ -35,9 +35,9 @@ def maps():
     A map: how much of each token reaches the first number of each row.
     """
     draw = np.random.default_rng(13)
-    Y = draw.standard_normal((KEYS, HEADS * WIDTH))  # the tokens; the queries are those of the first four
+    Y = draw.standard_normal((KEYS, HEADS * WIDTH))  # the tokens; the queries are those of the last four
     W_q, W_k = draw.standard_normal((2, HEADS * WIDTH, HEADS * WIDTH)) / np.sqrt(HEADS * WIDTH)
-    query_rows, key_rows = Y[:QUERIES] @ W_q, Y @ W_k
+    query_rows, key_rows = Y[KEYS - QUERIES :] @ W_q, Y @ W_k
     Q, K, root = split(query_rows), split(key_rows), np.sqrt(WIDTH)
     right = softmax(scores_of(Q, K) / root)
 
@@ -60,15 +60,15 @@ def maps():
 def bugs():
     found, _ = maps()
     assert np.isnan(found["13.5"][1]).all()
-    figure = Figure("Six pairs of maps of the same attention: the right one, and what each bug makes of it", 316)
+    figure = Figure("Six pairs of maps of the same attention: the correct one, and what each bug makes of it", 316)
     cell = 13
     wide, tall = cell * KEYS, cell * QUERIES
     queries = [f"q{i}" for i in range(QUERIES)]
-    notes = {"13.2": "right, causal", "13.5": "right: zeros"}
+    notes = {"13.2": "causal", "13.5": "zeros"}
     for place, (name, (right, wrong)) in enumerate(found.items()):
         left, top = 32 + 172 * (place % 2), 44 + 92 * (place // 2)
         other = left + wide + 12
-        figure.text(left, top - 20, notes.get(name, "right"), "dim small")
+        figure.text(left, top - 20, notes.get(name, "correct"), "dim small")
         figure.text(other, top - 20, name, "strong small")
         figure.matrix(left, top, right, None, (cell, cell), shade=0.7, colour="purple", rows=queries)
         if np.isnan(wrong).any():
@@ -90,7 +90,7 @@ def rows():
     wrong = found["13.6"][1]
     cell, width = 15, 15 * KEYS
     figure = Figure("Task 13.6: its map takes every other row of head 0, then every other row of head 1", 206)
-    figure.text(62, 22, "right weights", "strong")
+    figure.text(62, 22, "correct weights", "strong")
     figure.text(226, 22, "13.6 mixes with", "strong")
     tops = (40, 40 + cell * QUERIES + 20)
     for head, top in enumerate(tops):
@@ -103,7 +103,7 @@ def rows():
         assert np.allclose(wrong[place], right[head][row])
         start = tops[head] + cell * (row + 0.5)
         figure.arrow((64 + width, start), (230, target + cell * (place + 0.5)), colour="red")
-    for line, words in enumerate(("rows 0 to 3 of head 0", "would be right here")):
+    for line, words in enumerate(("rows 0 to 3 of head 0", "would be correct here")):
         figure.text(234 + width / 2, target + cell * QUERIES + 18 + 14 * line, words, "dim small", "middle")
     return figure
 
