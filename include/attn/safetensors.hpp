@@ -28,6 +28,7 @@ inline constexpr arma::uword longest_header = 100'000'000;
 ///         - file: it has fewer than 8 bytes ("file has 5 bytes, expected at least 8");
 ///         - header: N is above longest_header, or above what follows ("header has 900 bytes, expected at most 40, the
 ///           rest of the file"), or parse_tensor_list refuses it;
+///         - dtype, when there is no such type;
 ///         - a tensor by its own name: it ends before it begins; its number of bytes is not that of its shape and type
 ///           ("wte.weight has 20 bytes, expected 24, those of 2 x 3 numbers of type F32"), also where that product does
 ///           not fit into 64 bits; it begins elsewhere than where the tensor before it ends ("h.0.ln_1.bias begins at byte 96,
