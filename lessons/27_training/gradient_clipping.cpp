@@ -1,5 +1,9 @@
 #include "attn/gradient_clipping.hpp"
 
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
 #include "attn/todo.hpp"
 
 namespace attn {

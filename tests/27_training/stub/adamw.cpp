@@ -1,5 +1,7 @@
 #include "attn/adamw.hpp"
 
+#include <cmath>
+
 #include "attn/todo.hpp"
 
 namespace attn {

@@ -1,5 +1,7 @@
 #include "attn/learning_rate.hpp"
 
+#include <cmath>
+
 #include "attn/shape.hpp"
 #include "attn/todo.hpp"
 

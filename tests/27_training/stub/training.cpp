@@ -1,5 +1,7 @@
 #include "attn/training.hpp"
 
+#include <stdexcept>
+
 #include "attn/todo.hpp"
 
 namespace attn {
@@ -13,7 +15,7 @@ LossAndGradients accumulate_gradients(const LanguageModel& model, const std::vec
 StepReport train_step(LanguageModel& model, AdamWState& state, const std::vector<Batch>& batches,
                       const TrainingConfig& config) {
   // TODO(27.7): gradients, clipping, a step of AdamW with the learning rate of this step, and model.reset(). Return the
-  // loss before the step, the norm before clipping, and the learning rate.
+  // loss before the step, the norm before clipping, and the learning rate. Whatever may throw comes before adamw_step.
   todo("27.7");
 }
 
