@@ -1,5 +1,8 @@
 #include "attn/heads_backward.hpp"
 
+#include <stdexcept>
+#include <string>
+
 #include "attn/shape.hpp"
 #include "attn/todo.hpp"
 
