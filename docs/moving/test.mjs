@@ -167,6 +167,27 @@ const figures = {
       expect((await figure.locator(".score").innerText()).includes("distance 1"), "the distance was not kept");
     },
   },
+  heads: {
+    lesson: "06",
+    async compare(figure) {
+      const { X, heads } = goldenOf("06").batch.arrays; // (3 x 4 x 10), two heads
+      for (const b of [0, 1, 2]) {
+        const answer = await ask(figure, "heads", { X: sliceOf(X, b), heads: 2 });
+        expectNear(answer.heads.flat(2), [0, 1].flatMap((h) => sliceOf(heads, 2 * b + h).flat()), `the heads of sequence ${b}`);
+        expectNear(answer.merged[0].flat(), sliceOf(X, b).flat(), `sequence ${b}, merged`);
+      }
+      const memory = Array.from({ length: 24 }, (_, n) => 10 * (n % 3) + Math.floor(n / 3));
+      for (const power of [0, 1, 2, 3]) {
+        await set(figure, "Heads H", power);
+        expectNear(await numbersIn(figure, ".memory data"), memory, `the memory of ${2 ** power} heads`);
+        expect((await figure.locator(".slices table").count()) === 2 ** power, `there are not ${2 ** power} heads`);
+      }
+      await set(figure, "Heads H", 1);
+      await figure.getByLabel("Break it").selectOption("06.split_interleaved");
+      await settled(figure);
+      expectNear(await numbersIn(figure, ".slices table:first-child tr:first-child data"), [0, 2, 4, 6], "head 0, with interleaved columns");
+    },
+  },
 };
 
 // --------------------------------------------------------------------------------------------- what holds of all of them

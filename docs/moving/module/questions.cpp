@@ -10,9 +10,20 @@ namespace attn::moving {
 
 namespace {
 
+// One per line
+// clang-format off
 const std::map<std::string, Json (*)(const Json&)> questions = {
-    {"attend", attend},           {"mask", mask},         {"masked", masked},   {"rope", rope},
-    {"rope_scores", rope_scores}, {"sampling", sampling}, {"softmax", softmax}, {"self_attention", self_attention}};
+    {"attend", attend},
+    {"heads", heads},
+    {"mask", mask},
+    {"masked", masked},
+    {"rope", rope},
+    {"rope_scores", rope_scores},
+    {"sampling", sampling},
+    {"softmax", softmax},
+    {"self_attention", self_attention},
+};
+// clang-format on
 
 }  // namespace
 

@@ -27,5 +27,6 @@ Json self_attention(const Json& request);
 Json rope(const Json& request);
 Json rope_scores(const Json& request);
 Json sampling(const Json& request);
+Json heads(const Json& request);
 
 }  // namespace attn::moving
