@@ -188,6 +188,47 @@ const figures = {
       expectNear(await numbersIn(figure, ".slices table:first-child tr:first-child data"), [0, 2, 4, 6], "head 0, with interleaved columns");
     },
   },
+  decoding: {
+    lesson: "16",
+    async compare(figure) {
+      const { mask } = goldenOf("17").mask_square.arrays; // 9 tokens, a window of 4, 2 sinks
+      for (let i = 0; i < 9; ++i) {
+        const answer = await ask(figure, "decoding", { length: i + 1, window: 4, sinks: 2, embed_dim: 64, batch: 1 });
+        const expected = sliceOf(mask)[i].flatMap((open, j) => (open ? [j] : []));
+        expectNear(answer.keys, expected, `the keys of token ${i}`);
+        // As lesson 16 defines them: 2·B·S·E numbers of 2 bytes; the four weights, and the cache
+        expectNear([answer.all.cache, answer.all.read, answer.window.cache], [4 * 64 * (i + 1), 8 * 64 * 64 + 4 * 64 * (i + 1), 4 * 64 * expected.length], "bytes");
+      }
+      await set(figure, "Tokens so far", 9);
+      await set(figure, "Window", 4);
+      await set(figure, "Sinks", 2);
+      const read = await figure.locator("li.read, li.new").allInnerTexts();
+      expect(read.join() === "0,1,5,6,7,8", `the keys ${read} are marked`);
+      expectNear(await numbersIn(figure, "tbody tr:nth-child(2) data"), [9, 9, 6], "keys read");
+    },
+  },
+  tiles: {
+    lesson: "19",
+    async compare(figure) {
+      const cases = goldenOf("19");
+      for (const name of ["visible_causal", "visible_more_queries", "visible_padded", "visible_causal_padded", "visible_nobody"]) {
+        const [L, S, length, causal] = cases[name].arrays.sizes.data;
+        const answer = await ask(figure, "tiles", { L, S, length, causal: !!causal, D: 64, query_block: 2 });
+        expectNear(answer.visible, cases[name].arrays.visible.data, name);
+      }
+      for (const name of ["cost", "cost_uneven"]) {
+        const [L, S, D, query_block] = cases[name].arrays.sizes.data;
+        const answer = await ask(figure, "tiles", { L, S, length: S, causal: true, D, query_block });
+        expectNear([answer.flops, answer.untiled_bytes, answer.tiled_bytes], cases[name].arrays.cost.data, name);
+      }
+      await set(figure, "Queries in a block", 4);
+      await set(figure, "Keys in a block", 4);
+      expectNear(await numbersIn(figure, ".count"), [6], "tiles of 4 x 4 on and below the diagonal");
+      expectNear(await numbersIn(figure, ".seen-keys"), [78], "scores that are seen");
+      await set(figure, "Keys that exist", 0);
+      expectNear(await numbersIn(figure, ".count"), [0], "tiles without keys");
+    },
+  },
 };
 
 // --------------------------------------------------------------------------------------------- what holds of all of them

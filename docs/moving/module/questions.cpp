@@ -14,14 +14,16 @@ namespace {
 // clang-format off
 const std::map<std::string, Json (*)(const Json&)> questions = {
     {"attend", attend},
+    {"decoding", decoding},
     {"heads", heads},
     {"mask", mask},
     {"masked", masked},
     {"rope", rope},
     {"rope_scores", rope_scores},
     {"sampling", sampling},
-    {"softmax", softmax},
     {"self_attention", self_attention},
+    {"softmax", softmax},
+    {"tiles", tiles},
 };
 // clang-format on
 

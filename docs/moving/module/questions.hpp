@@ -28,5 +28,7 @@ Json rope(const Json& request);
 Json rope_scores(const Json& request);
 Json sampling(const Json& request);
 Json heads(const Json& request);
+Json decoding(const Json& request);
+Json tiles(const Json& request);
 
 }  // namespace attn::moving
