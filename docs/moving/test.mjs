@@ -207,6 +207,27 @@ const figures = {
       expectNear(await numbersIn(figure, "tbody tr:nth-child(2) data"), [9, 9, 6], "keys read");
     },
   },
+  online: {
+    lesson: "18",
+    async compare(figure) {
+      const { Q, K, V, part } = goldenOf("18").partial.arrays; // rows of part: output, maximum, sum
+      for (let i = 0; i < 4; ++i) {
+        const request = { Q: [sliceOf(Q)[i]], K: sliceOf(K), V: sliceOf(V), block: 6, seen: 1 };
+        const { block } = (await ask(figure, "online", request)).steps[0];
+        expectNear([...block.output[0], block.maximum, block.sum], sliceOf(part)[i], `query ${i}`);
+        const { after } = (await ask(figure, "online", { ...request, block: 2, seen: 3 })).steps[2];
+        expectNear([...after.output[0], after.maximum, after.sum], sliceOf(part)[i], `query ${i}, in three blocks`);
+      }
+      for (const block of [1, 3, 8]) {
+        await set(figure, "Keys in a block", block);
+        await set(figure, "Blocks seen", 8);
+        const [got, whole] = await numbersIn(figure, ".outcome data");
+        expectNear([got], [whole], `the output in blocks of ${block}`);
+        const factors = await numbersIn(figure, ".steps td:nth-child(4) data");
+        expect(factors.every((x, n) => n >= 8 / block ? x === undefined : x <= 1), `a factor in blocks of ${block} is above 1`);
+      }
+    },
+  },
   tiles: {
     lesson: "19",
     async compare(figure) {

@@ -18,6 +18,7 @@ const std::map<std::string, Json (*)(const Json&)> questions = {
     {"heads", heads},
     {"mask", mask},
     {"masked", masked},
+    {"online", online},
     {"rope", rope},
     {"rope_scores", rope_scores},
     {"sampling", sampling},

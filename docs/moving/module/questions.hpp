@@ -29,6 +29,7 @@ Json rope_scores(const Json& request);
 Json sampling(const Json& request);
 Json heads(const Json& request);
 Json decoding(const Json& request);
+Json online(const Json& request);
 Json tiles(const Json& request);
 
 }  // namespace attn::moving
