@@ -4,18 +4,31 @@
 // that is compiled once.
 import attnUrl from "../../build/site/moving/attn.wasm?url";
 import brokenUrl from "../../build/site/moving/broken.wasm?url";
+import weightsUrl from "../../build/site/moving/small.safetensors?url";
+import configUrl from "../../models/small/config.json?url";
+import tokenizerUrl from "../../models/small/tokenizer.json?url";
 
 const modules = {
   attn: { url: attnUrl, program: () => import("../../build/site/moving/attn.mjs") },
   broken: { url: brokenUrl, program: () => import("../../build/site/moving/broken.mjs") },
 };
+const small = { "config.json": configUrl, "tokenizer.json": tokenizerUrl, "model.safetensors": weightsUrl };
+const needSmall = ["read_text", "write_text", "split"]; // questions about models/small
 const compiled = {};
 const instances = new Map(); // mistake -> the instance; the last few
 
-async function compile(name) {
-  const response = await fetch(modules[name].url);
+async function bytesOf(url) {
+  const response = await fetch(url);
   if (!response.ok) throw new Error(`The computing part of this page does not come (${response.status}).`);
-  return WebAssembly.compile(await response.arrayBuffer());
+  return response.arrayBuffer();
+}
+const compile = async (name) => WebAssembly.compile(await bytesOf(modules[name].url));
+
+/** Puts models/small into a folder of the instance's own. */
+async function bring(instance) {
+  const all = await Promise.all(Object.entries(small).map(async ([name, url]) => [name, await bytesOf(url)]));
+  instance.FS.mkdir("/small");
+  for (const [name, bytes] of all) instance.FS.writeFile(`/small/${name}`, new Uint8Array(bytes));
 }
 
 /** mistake: "" or "01.unscaled" */
@@ -36,6 +49,7 @@ addEventListener("message", async ({ data: { ticket, question, request, mistake 
   try {
     if (!instances.has(mistake)) instances.set(mistake, start(mistake));
     const instance = await instances.get(mistake);
+    if (needSmall.includes(question)) await (instance.brought ??= bring(instance));
     const text = instance.ccall("answer", "string", ["string", "string"], [question, request]);
     postMessage({ ticket, ...JSON.parse(text, numbers) });
   } catch (error) {

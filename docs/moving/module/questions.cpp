@@ -19,12 +19,17 @@ const std::map<std::string, Json (*)(const Json&)> questions = {
     {"mask", mask},
     {"masked", masked},
     {"online", online},
+    {"read_text", read_text},
     {"rope", rope},
     {"rope_scores", rope_scores},
     {"sampling", sampling},
     {"self_attention", self_attention},
     {"softmax", softmax},
+    {"split", split},
     {"tiles", tiles},
+    {"train_begin", train_begin},
+    {"train_steps", train_steps},
+    {"write_text", write_text},
 };
 // clang-format on
 
@@ -74,12 +79,13 @@ arma::mat matrix_in(const Json& request, const std::string& field) {
 /// The answer to a question, as JSON: {"answer": ...}, or {"error": "a sentence"}. It is valid until the next question.
 extern "C" const char* answer(const char* question, const char* request) {
   using attn::moving::Json;
+  const auto written = [](const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); };
   static std::string text;
   try {
     const Json asked = Json::parse(request);
-    text = Json{{"answer", attn::moving::questions.at(question)(asked)}}.dump();
+    text = written(Json{{"answer", attn::moving::questions.at(question)(asked)}});
   } catch (const std::exception& error) {
-    text = Json{{"error", error.what()}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text = written(Json{{"error", error.what()}});
   }
   return text.c_str();
 }

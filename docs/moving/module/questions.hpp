@@ -19,17 +19,22 @@ double number_in(const Json& x);  ///< of a number, or of "NaN", "inf" or "-inf"
 /// @throws std::invalid_argument naming the field, when it is not a list of lists of numbers, all equally long
 arma::mat matrix_in(const Json& request, const std::string& field);
 
-Json softmax(const Json& request);
 Json attend(const Json& request);
-Json masked(const Json& request);
+Json decoding(const Json& request);
+Json heads(const Json& request);
 Json mask(const Json& request);
-Json self_attention(const Json& request);
+Json masked(const Json& request);
+Json online(const Json& request);
+Json read_text(const Json& request);
 Json rope(const Json& request);
 Json rope_scores(const Json& request);
 Json sampling(const Json& request);
-Json heads(const Json& request);
-Json decoding(const Json& request);
-Json online(const Json& request);
+Json self_attention(const Json& request);
+Json softmax(const Json& request);
+Json split(const Json& request);
 Json tiles(const Json& request);
+Json train_begin(const Json& request);
+Json train_steps(const Json& request);
+Json write_text(const Json& request);
 
 }  // namespace attn::moving
