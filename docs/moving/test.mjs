@@ -312,7 +312,98 @@ const figures = {
       console.log(`${texts.length} random texts are cut as by PCRE2`);
     },
   },
+  broken07: {
+    lesson: "07",
+    async compare(figure) {
+      const { X, weights, output, ...projections } = goldenOf("07").batch.arrays;
+      const { mask, weights: masked, output: outputMasked } = goldenOf("07").mask_one.arrays;
+      for (const b of [0, 1]) {
+        const request = { X: sliceOf(X, b), heads: 3, ...layersOf(projections) };
+        const answer = await ask(figure, "multi_head", request);
+        expectNear(answer.weights.flat(2), [0, 1, 2].flatMap((h) => sliceOf(weights, 3 * b + h).flat()), `weights of sequence ${b}`);
+        expectNear(answer.output.flat(), sliceOf(output, b).flat(), `output of sequence ${b}`);
+        const blocked = await ask(figure, "multi_head", { ...request, mask: sliceOf(mask) });
+        expectNear(blocked.weights.flat(2), [0, 1, 2].flatMap((h) => sliceOf(masked, 3 * b + h).flat()), "weights under a mask");
+        expectNear(blocked.output.flat(), sliceOf(outputMasked, b).flat(), "output under a mask");
+      }
+      await breaks(figure, "07", "merge_reversed");
+    },
+  },
+  broken09: {
+    lesson: "09",
+    async compare(figure) {
+      const { query, memory, weights, output, mask, weights_masked, output_masked, ...projections } = goldenOf("09").notes_cross.arrays;
+      const request = { query: sliceOf(query, 1), memory: sliceOf(memory, 1), heads: 3, ...layersOf(projections) };
+      const answer = await ask(figure, "cross", request);
+      expectNear(answer.weights.flat(2), [3, 4, 5].flatMap((n) => sliceOf(weights, n).flat()), "weights");
+      expectNear(answer.output.flat(), sliceOf(output, 1).flat(), "output");
+      const blocked = await ask(figure, "cross", { ...request, mask: sliceOf(mask, 1) });
+      expectNear(blocked.output.flat(), sliceOf(output_masked, 1).flat(), "output under a mask");
+      await breaks(figure, "09", "output_proj_forgotten");
+    },
+  },
+  broken16: {
+    lesson: "16",
+    async compare(figure) {
+      const { before, prompt, new: more, decoded, prefilled, ...projections } = goldenOf("16").equal_lengths.arrays;
+      const answer = await ask(figure, "cached", { X: [...sliceOf(prompt), ...sliceOf(more)], heads: 3, prompt: 5, ...layersOf(projections) });
+      expectNear(answer.output.flat(), [...sliceOf(prefilled), ...sliceOf(decoded)].flat(), "output");
+      await breaks(figure, "16", "extend_without_output_proj");
+    },
+  },
+  broken21: {
+    lesson: "21",
+    async compare(figure) {
+      const { X, speeds, output, ...projections } = goldenOf("21").biased.arrays;
+      const request = { heads: 6, kv_heads: 3, head_dim: 4, window: 0, bias: true, speeds: [speeds.data], ...layersOf(projections) };
+      for (const [b, calls] of [[0, [5]], [1, [2, 1, 2]]]) {
+        const answer = await ask(figure, "decoder", { X: sliceOf(X, b), calls, ...request });
+        expectNear(answer.output.flat(), sliceOf(output, b).flat(), `output of sequence ${b}`);
+      }
+      await breaks(figure, "21", "rope_forgotten");
+    },
+  },
+  broken24: {
+    lesson: "24",
+    async compare(figure) {
+      for (const name of ["by_hand", "masked_by_hand", "plain"]) {
+        const { mask, context, weights, d_Q, d_K, d_V, ...inputs } = goldenOf("24")[name].arrays;
+        const request = Object.fromEntries(Object.entries({ ...inputs, ...(mask && { mask }) }).map(([field, x]) => [field, sliceOf(x)]));
+        const answer = await ask(figure, "backward", request);
+        for (const [field, x] of Object.entries({ context, weights, d_Q, d_K, d_V })) expectNear(answer[field].flat(), sliceOf(x).flat(), `${field} of ${name}`);
+      }
+      await breaks(figure, "24", "row_sum_forgotten");
+    },
+  },
 };
+
+/** The four projections of golden values, as requests have them. */
+function layersOf(arrays) {
+  return Object.fromEntries(["query_proj", "key_proj", "value_proj", "output_proj"].map((name) => {
+    const bias = arrays[`${name}.bias`];
+    return [name, { weight: transposed(sliceOf(arrays[`${name}.weight`])), ...(bias && { bias: [bias.data] }) }];
+  }));
+}
+
+/** A mistake is named and marked; and every one that is offered is answered by numbers, or by a sentence. */
+async function breaks(figure, lesson, id) {
+  const list = figure.getByLabel("Break it");
+  await list.selectOption(`${lesson}.${id}`);
+  await settled(figure);
+  expect((await figure.locator(".says").innerText()).includes(mistakesOf(lesson).mistakes.find((one) => one.id === id).says), "the mistake is not named");
+  expect((await figure.locator(".differs").count()) > 0, "what differs is not marked");
+  await list.selectOption("");
+  await settled(figure);
+  expect((await figure.locator(".differs").count()) === 0, "without a mistake something is marked");
+  const all = await list.locator("option").evaluateAll((options) => options.map(({ value }) => value).filter(Boolean));
+  const nothing = [];
+  for (const one of all) {
+    await list.selectOption(one);
+    await settled(figure);
+    if (!(await figure.locator(".differs").count()) && !(await figure.locator(".says").innerText()).includes("It throws")) nothing.push(one);
+  }
+  console.log(`${all.length - nothing.length} of ${all.length} mistakes of ${lesson} show${nothing.length ? `; not ${nothing.join(", ")}` : ""}`);
+}
 
 // --------------------------------------------------------------------------------------------- what holds of all of them
 const states = (figure) => figure.evaluate((e) => e.innerHTML + [...e.querySelectorAll("input, select")].map((i) => i.value + i.checked).join());

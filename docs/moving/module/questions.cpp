@@ -14,10 +14,15 @@ namespace {
 // clang-format off
 const std::map<std::string, Json (*)(const Json&)> questions = {
     {"attend", attend},
+    {"backward", backward},
+    {"cached", cached},
+    {"cross", cross},
+    {"decoder", decoder},
     {"decoding", decoding},
     {"heads", heads},
     {"mask", mask},
     {"masked", masked},
+    {"multi_head", multi_head},
     {"online", online},
     {"read_text", read_text},
     {"rope", rope},

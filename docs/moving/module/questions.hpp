@@ -20,10 +20,15 @@ double number_in(const Json& x);  ///< of a number, or of "NaN", "inf" or "-inf"
 arma::mat matrix_in(const Json& request, const std::string& field);
 
 Json attend(const Json& request);
+Json backward(const Json& request);
+Json cached(const Json& request);
+Json cross(const Json& request);
+Json decoder(const Json& request);
 Json decoding(const Json& request);
 Json heads(const Json& request);
 Json mask(const Json& request);
 Json masked(const Json& request);
+Json multi_head(const Json& request);
 Json online(const Json& request);
 Json read_text(const Json& request);
 Json rope(const Json& request);
