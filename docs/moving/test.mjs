@@ -351,18 +351,6 @@ const figures = {
       await breaks(figure, "16", "extend_without_output_proj");
     },
   },
-  broken21: {
-    lesson: "21",
-    async compare(figure) {
-      const { X, speeds, output, ...projections } = goldenOf("21").biased.arrays;
-      const request = { heads: 6, kv_heads: 3, head_dim: 4, window: 0, bias: true, speeds: [speeds.data], ...layersOf(projections) };
-      for (const [b, calls] of [[0, [5]], [1, [2, 1, 2]]]) {
-        const answer = await ask(figure, "decoder", { X: sliceOf(X, b), calls, ...request });
-        expectNear(answer.output.flat(), sliceOf(output, b).flat(), `output of sequence ${b}`);
-      }
-      await breaks(figure, "21", "rope_forgotten");
-    },
-  },
   broken24: {
     lesson: "24",
     async compare(figure) {
