@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -85,6 +86,16 @@ TEST(Edited, SeesNothingInAnEditorsLock) {
   const CourseFolder course;
   fs::create_symlink("learner@machine.42:1", course.root() / "lessons/01_lesson/.#one.cpp");
   EXPECT_FALSE(edited(course.lesson()));
+}
+
+TEST(Edited, ReadsNoFileThatIsTooLargeForAnAnswer) {
+  const CourseFolder course;
+  const std::string before = fingerprint(course.lesson());
+  fs::resize_file(course.root() / two, std::uintmax_t{1} << 28);  // of zeros, which take no space
+  const std::clock_t start = std::clock();
+  EXPECT_TRUE(edited(course.lesson()));
+  EXPECT_NE(fingerprint(course.lesson()), before);
+  EXPECT_LT(std::clock() - start, CLOCKS_PER_SEC / 2) << "of processor time";
 }
 
 TEST(MissingFiles, AreThoseThatAreGone) {

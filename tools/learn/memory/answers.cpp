@@ -57,6 +57,12 @@ std::string why_unusable(const fs::path& file) {
   return "has " + std::to_string(size) + " bytes, and an answer may have " + std::to_string(most_bytes) + ".";
 }
 
+/// Whether there is a file with this text. One of another size is not read: it may be larger than the memory.
+bool has_text(const fs::path& file, const std::string& text) {
+  std::error_code none;
+  return fs::file_size(file, none) == text.size() && !none && read_file(file) == text;
+}
+
 /// A stub without the comments that say what to do: the interviewer did.
 std::string blank(const std::string& stub) {
   std::string kept;
@@ -186,7 +192,7 @@ std::string replace_answers(const Lesson& lesson, const std::map<std::string, st
                             const std::string& why) {
   std::vector<std::string> changed;
   for (const auto& [file, text] : texts) {
-    if (!is_there(lesson.root / file) || read_file(lesson.root / file) != text) changed.push_back(file);
+    if (!has_text(lesson.root / file, text)) changed.push_back(file);
   }
   const std::string copy = keep_copy(lesson.root, changed, why, lesson.number());
   for (const auto& file : changed) {
@@ -263,7 +269,7 @@ bool edited(const Lesson& lesson) {
   const auto files = files_of(lesson);
   return std::any_of(files.begin(), files.end(), [&](const std::string& file) {
     const fs::path stub = lesson.stub_of(file);
-    return !fs::exists(stub) || read_file(stub) != read_file(lesson.root / file);
+    return !fs::exists(stub) || !has_text(lesson.root / file, read_file(stub));
   });
 }
 
@@ -275,7 +281,8 @@ std::string fingerprint(const Lesson& lesson) {
   };
   for (const auto& file : files_of(lesson)) {
     add(file);
-    add(read_file(lesson.root / file));
+    const std::string reason = why_unusable(lesson.root / file);
+    add(reason.empty() ? read_file(lesson.root / file) : reason);  // it is not judged, and may be large
   }
   char text[17];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
