@@ -62,7 +62,7 @@ def memories():
     figure.text(92, 162, "one of 108 SMs", "dim small", "middle")
     levels = (
         (40, 46, "registers", "256 KB", "green", ("output, m, sum;", "the scores of a tile"), "registers"),
-        (104, 46, "SRAM", "192 KB", "blue", ("blocks of Q, K and V,", "one after the other"), "L1, L2 cache"),
+        (104, 46, "SRAM", "192 KB", "blue", ("a block of Q; blocks of", "K and V, one by one"), "L1, L2 cache"),
         (198, 36, "L2", "40 MB for all", "purple", ("K and V of a head, if", "they fit: 2 MB here"), "L3 cache"),
         (262, 54, "HBM", "40 GB", "orange", ("Q, K, V, output, lse:", "whole; no score, ever"), "main memory"),
     )
@@ -75,9 +75,10 @@ def memories():
         middle = top + height / 2
         figure.text(206, middle - 10, kept[0], "small")
         figure.text(206, middle + 4, kept[1], "small")
-        figure.text(206, middle + 19, f"CPU: {processor}", "dim small")
+        figure.text(206, middle + 19, f"on a CPU: {processor}", "dim small")
     figure.line((44, 86), (44, 104), colour="dim", width=9)
     figure.line((44, 176), (44, 198), colour="dim", width=5)
+    figure.text(54, 191, "several TB/s", "dim small")
     figure.line((44, 234), (44, 262), colour="dim", width=2)
     figure.text(54, 252, "1.56 TB/s", "dim small")
     figure.text(54, 99, "19 TB/s, all SMs", "dim small")
