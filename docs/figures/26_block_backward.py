@@ -52,7 +52,7 @@ def graph():
     figure = Figure(
         "A block downwards, and its gradients upwards: each sum copies its gradient, and where a branch began two are added. One "
         "copy goes past the branch, the other through it",
-        402,
+        416,
     )
     figure.text(FORWARD - 14, 20, "forward", "blue strong")
     figure.text(BACKWARD - 14, 20, "backward", "orange strong")
@@ -79,18 +79,20 @@ def graph():
         figure.arrow(*tip, colour=colour)
     # what is saved goes across
     left, right = FORWARD + 24 + WIDTH, BACKWARD + 24
-    for top, stream, inside in ((first, "X", "Q, K, V"), (second, "h", "gate, up")):
-        fork, bend = FORWARD + 24 + WIDTH / 2, BACKWARD - 14
+    for top, stream, inside in ((first, "X", ("Q, K, V,", "weights")), (second, "h", ("gate, up",))):
+        fork, bend = FORWARD + 24 + WIDTH / 2, BACKWARD - 22
         figure.line((fork, top), (bend, top), (bend, top + 25), colour="purple", dashed=True)
         figure.arrow((bend, top + 25), (right, top + 25), colour="purple", dashed=True)
         figure.text(left - 4, top - 5, stream, "purple small mono", "middle")
         figure.arrow((left, top + 65), (right, top + 65), colour="purple", dashed=True)
-        figure.text((left + BACKWARD) / 2, top + 60, inside, "purple small", "middle")
+        for label, y in zip(inside, (60, 79)):
+            figure.text((left + BACKWARD) / 2 - 2, top + y, label, "purple small", "middle")
         figure.text(BACKWARD + 12, top - 5, "added", "orange small")
         figure.text(BACKWARD + 6, top + 88, "copied", "orange small")
     figure.line((12, 366), (36, 366), colour="purple", dashed=True)
     figure.text(42, 370, "saved: what each backward step reads;", "dim small")
-    figure.text(42, 385, "and the inputs of attention and feed-forward", "dim small")
+    figure.text(42, 385, "and the inputs of attention, of its output", "dim small")
+    figure.text(42, 400, "projection, and of feed-forward", "dim small")
     return figure
 
 
