@@ -1,7 +1,7 @@
 // What the site makes of the repository's Markdown, beyond what VitePress does: plugins of markdown-it.
 import { createRequire } from "node:module";
 import { dirname, join, normalize } from "node:path";
-import { base, declared, groups, hours, isFile, lessons, linkTo, read, repository, root, terms, topics } from "./course.mjs";
+import { base, declared, groups, hours, isFile, lessons, linkTo, read, repository, root, slugOf, terms, topics } from "./course.mjs";
 
 const require = createRequire(join(root, "build/site/package.json"));
 const escapeHtml = (text) => text.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
