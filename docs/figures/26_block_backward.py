@@ -86,7 +86,7 @@ def graph():
         figure.text(left - 4, top - 5, stream, "purple small mono", "middle")
         figure.arrow((left, top + 65), (right, top + 65), colour="purple", dashed=True)
         for label, y in zip(inside, (60, 79)):
-            figure.text((left + BACKWARD) / 2 - 2, top + y, label, "purple small", "middle")
+            figure.text((left + BACKWARD) / 2 + 1, top + y, label, "purple small", "middle")
         figure.text(BACKWARD + 12, top - 5, "added", "orange small")
         figure.text(BACKWARD + 6, top + 88, "copied", "orange small")
     figure.line((12, 366), (36, 366), colour="purple", dashed=True)
