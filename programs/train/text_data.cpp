@@ -97,6 +97,28 @@ std::set<std::string> different_characters(const std::string& text) {
   return different;
 }
 
+/// The pairs of symbols that stand side by side where a merge unites two pieces.
+std::set<PiecePair> uniting_symbols(const std::vector<PiecePair>& merges) {
+  std::set<PiecePair> uniting;
+  for (const auto& [left, right] : merges) {
+    std::size_t last = left.size() - 1;
+    while (continues_character(left[last])) --last;
+    uniting.insert({left.substr(last), right.substr(0, length_from_first_byte(right[0]))});
+  }
+  return uniting;
+}
+
+/// A word's symbols in parts across whose ends no merge reaches: of a text without spaces, which is one long word,
+/// merge_by_rank would take time that grows with its square.
+std::vector<std::vector<std::string>> separate_parts(const std::string& word, const std::set<PiecePair>& uniting) {
+  std::vector<std::vector<std::string>> parts;
+  for (const std::string& symbol : to_symbols(word)) {
+    if (parts.empty() || uniting.count({parts.back().back(), symbol}) == 0) parts.emplace_back();
+    parts.back().push_back(symbol);
+  }
+  return parts;
+}
+
 /// Of each part there is one window, at least.
 void require_length(const Recipe& recipe, const std::string& part, std::size_t tokens) {
   if (tokens > recipe.context + 1) return;
@@ -143,12 +165,15 @@ std::vector<arma::uword> ids_of(const std::string& text, const TokenizerData& to
   for (std::size_t rank = 0; rank < tokenizer.merges.size(); ++rank) ranks.emplace(tokenizer.merges[rank], rank);
   std::unordered_map<std::string, arma::uword> id_of;
   for (std::size_t id = 0; id < tokenizer.tokens.size(); ++id) id_of.emplace(tokenizer.tokens[id], id);
+  const std::set<PiecePair> uniting = uniting_symbols(tokenizer.merges);
   std::unordered_map<std::string, std::vector<arma::uword>> known;
   std::vector<arma::uword> ids;
   for (const std::string& word : TextSplitter(tokenizer.splitting)(text)) {
     const auto [found, is_new] = known.emplace(word, std::vector<arma::uword>());
     if (is_new) {
-      for (const std::string& piece : merge_by_rank(to_symbols(word), ranks)) found->second.push_back(id_of.at(piece));
+      for (const auto& part : separate_parts(word, uniting)) {
+        for (const std::string& piece : merge_by_rank(part, ranks)) found->second.push_back(id_of.at(piece));
+      }
     }
     ids.insert(ids.end(), found->second.begin(), found->second.end());
   }
