@@ -34,7 +34,9 @@ std::string prompt_of(const GenerateOptions& options) {
   return options.model.empty() ? "Elizabeth looked at her sister, and" : "Once upon a time,";
 }
 
-std::string gigabytes(double bytes) { return with_decimals(bytes / 1e9, 1) + " GB"; }
+std::string gigabytes(double bytes) {
+  return bytes < 1e9 ? with_decimals(bytes / 1e6, 0) + " MB" : with_decimals(bytes / 1e9, 1) + " GB";
+}
 
 /// The number after a word in a file of /proc; infinity where there is none.
 double number_in(const char* file, const char* format) {

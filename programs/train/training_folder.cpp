@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "attn/memory_map.hpp"
+#include "lesson/text.hpp"
 #include "system/files.hpp"
 #include "train/saved_trainings.hpp"
 #include "train/text_data.hpp"
@@ -91,7 +92,7 @@ fs::path folder_beside_finished(const fs::path& folder) {
 }
 
 std::string resume_command(const Recipe& recipe, const fs::path& folder) {
-  return std::string("./learn train ") + (recipe.fast ? "--fast " : "") + "--resume " + folder.string();
+  return std::string("./learn train ") + (recipe.fast ? "--fast " : "") + "--resume " + shell_word(folder.string());
 }
 
 TrainingFolder TrainingFolder::for_new(const fs::path& folder) {
@@ -132,7 +133,7 @@ Training TrainingFolder::read(std::optional<arma::uword> steps) const {
       training.recipe.steps = *steps;
     }
     if (!training.is_finished()) return training;
-    const std::string use = "; ./learn generate --model " + path_.string() + " writes with it";
+    const std::string use = "; ./learn generate --model " + shell_word(path_.string()) + " writes with it";
     refuse("the training is finished, after " + std::to_string(made) + " steps" +
            (training.recipe.is_text() ? use : "") + ". " + resume_command(training.recipe, path_) +
            " --steps N makes more, until there are N. A new one begins without --resume");

@@ -1,6 +1,9 @@
 // learn: the course's command line. ./learn makes the machine ready, builds this program and hands over to it.
 //
 // Exit codes: 0 passed, 1 failed, 2 could not be judged (does not compile, bad usage, missing set-up).
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
@@ -22,6 +25,7 @@
 #include "learn/screens/terminal.hpp"
 #include "lesson/text.hpp"
 #include "run/process.hpp"
+#include "shared/option_checks.hpp"
 #include "train/options.hpp"
 #include "train/saved_trainings.hpp"
 #include "train_break/breaks.hpp"
@@ -207,7 +211,8 @@ class CommandLine {
     CLI::Option* named =
         add_lesson(interview, "its number, such as 05; without it, 05, then 12, then the least recent one");
     interview->add_flag("--random", random_, "a lesson by chance, of those that you passed")->excludes(named);
-    interview->add_option("--minutes", minutes_, "how long")->check(CLI::Range(0.05, 600.0));
+    interview->add_option("--minutes", minutes_, "how long")
+        ->check(attn::number_that([](double x) { return x >= 0.05 && x <= 600; }, "from 0.05 to 600, such as 45"));
     interview->footer(
         "The stricter try of lessons 05 and 12: #include \"attn/strict.hpp\" instead of attn/masking.hpp. The compiler "
         "then "
@@ -225,7 +230,7 @@ class CommandLine {
                          [this](Course& c) { return learn::plan(c, until_, hours_); });
     plan->add_option("--until", until_, "the interview: tomorrow, Thursday, 2026-12-03");
     plan->add_option("--hours", hours_, "to learn in all, until then; without it, two per day")
-        ->check(CLI::Range(0.25, 400.0));
+        ->check(attn::number_that([](double x) { return x >= 0.25 && x <= 400; }, "from 0.25 to 400, such as 1.5"));
     add("stats", "passed, attempts, best times, and your most frequent mistakes", stats);
   }
 
@@ -314,5 +319,11 @@ class CommandLine {
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, [](int) {});  // what is written beyond `ulimit -f` fails; programs that are started end by it
-  return CommandLine({argv + 1, argv + argc}).run();
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) < 0) open("/dev/null", O_RDWR);  // closed: else a file of ours takes its place
+  }
+  const int code = CommandLine({argv + 1, argv + argc}).run();
+  if (std::cout.flush()) return code;
+  std::cerr << "The output could not be written.\n";
+  return exit_not_judged;
 }

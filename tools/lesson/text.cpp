@@ -155,6 +155,14 @@ std::string harmless(const std::string& line, int column) {
   return shown;
 }
 
+std::string shell_word(const std::string& text) {
+  const std::string plain = "_-./+@:,%=";
+  const bool is_plain = std::all_of(text.begin(), text.end(), [&](unsigned char c) {
+    return std::isalnum(c) != 0 || c >= 0x80 || plain.find(static_cast<char>(c)) != std::string::npos;
+  });
+  return is_plain && !text.empty() ? text : "'" + replaced(text, "'", "'\\''") + "'";
+}
+
 std::string cut(const std::string& line, int columns) {
   return columns_of(line) <= columns ? line
                                      : first_columns(line, std::max(columns - 3, 0)) + first_columns("...", columns);

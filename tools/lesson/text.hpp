@@ -33,6 +33,9 @@ std::string right_aligned(int number, int columns);
 /// @param column where it begins
 std::string harmless(const std::string& line, int column = 0);
 
+/// A word of a command to copy: in quotes where a shell would read it as something else, such as a name with a space.
+std::string shell_word(const std::string& text);
+
 /// A line that is too wide is cut, and ends with "...".
 std::string cut(const std::string& line, int columns);
 

@@ -58,6 +58,10 @@ expect 0 '"lesson": "00_warm_up"' '"state": "untouched"' '"current": true' -- le
 holds "list --json is JSON" is_json
 expect 0 "attention-by-hand 0." -- learn version
 expect 0 "OpenBLAS" -- learn doctor
+without_input() { learn "$@" <&-; } # not from /dev/null: closed
+expect 0 "OpenBLAS" "!does not answer" -- without_input doctor
+into_a_full_disk() { learn "$@" >/dev/full; }
+expect 2 "The output could not be written." -- into_a_full_disk list
 holds "without a terminal doctor's words are not coloured" no_escapes
 lessons=$(find lessons -mindepth 1 -maxdepth 1 -type d | wc -l)
 expect 0 "0 of $lessons lessons passed" "0 times judged" "0 days in a row" -- learn stats
@@ -65,6 +69,7 @@ expect 0 "There are no backups." -- learn backups
 expect 0 "  75 min  lesson 01 self_attention_v1" "./learn review --lesson 01" -- learn plan --until tomorrow --hours 2
 narrow() { ! grep -qE '.{61}' "$output"; }
 holds "a plan fits 60 columns" narrow
+expect 2 "it is 1,5, expected from 0.25 to 400, such as 1.5" -- learn plan --until tomorrow --hours 1,5
 expect 2 "is over; name a day from today on" -- learn plan --until 2020-01-01
 expect 2 "is not a day; write one like Thursday, tomorrow or 2026-12-03" -- learn plan --until someday
 expect 0 "hours left" -- learn list

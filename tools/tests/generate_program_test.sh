@@ -62,7 +62,7 @@ expect 2 "models/small takes " "GB of memory" "take a shorter prompt of fewer th
 expect 2 "GB of memory" "a smaller --max-tokens" "!take a smaller model" -- limited --max-tokens 1000000
 little() { (ulimit -v 430000 && "$generate" "$@"); }
 # shellcheck disable=SC2016 # the inner shell expands it
-expect 2 "GB of memory" -- bash -c 'ulimit -v 150000 && "$0" "It is"' "$generate"
+expect 2 "MB of memory" -- bash -c 'ulimit -v 150000 && "$0" "It is"' "$generate"
 expect 0 "1 new token;" -- little --reference "$(words 1500)" --max-tokens 1
 
 # the attention map of a layer and head

@@ -149,6 +149,13 @@ TEST(Bar, ShowsTheShareDone) {
   EXPECT_EQ(in_words(bar(42, 43, 40).text()).find('.'), 39u) << "it is full only when all is done";
 }
 
+TEST(ShellWord, IsInQuotesWhereAShellWouldReadSomethingElse) {
+  EXPECT_EQ(shell_word("models/trained/a-b_1.2"), "models/trained/a-b_1.2");
+  EXPECT_EQ(shell_word("my training"), "'my training'");
+  EXPECT_EQ(shell_word("it's; ls"), "'it'\\''s; ls'");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
 TEST(Cut, EndsWithDotsWhereTheLineIsTooWide) {
   EXPECT_EQ(cut("one two", 7), "one two");
   EXPECT_EQ(cut("one two three", 8), "one t...");
