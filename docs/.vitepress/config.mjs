@@ -21,6 +21,7 @@ export default {
   srcExclude: ["README.md", "build/**", ".*/**", "tests/**", "tools/**", "solutions/**", "bench/**", "docs/moving/**", "lessons/*/hints.md", "lessons/*/interview.md"],
   rewrites: { "docs/home.md": "index.md", ":folder/README.md": ":folder/index.md", "lessons/:name/README.md": "lessons/:name/index.md", "models/:name/README.md": "models/:name/index.md" },
   router: { prefetchLinks: false }, // the sidebar's thirty lessons are more than any page
+  appearance: { disableTransition: false }, // else every page computes all styles twice more before it can be used
   markdown: { config: (md) => plugins.forEach((plugin) => plugin(md)) },
   transformPageData(page) {
     if (page.params) page.title = page.params.title;
