@@ -40,6 +40,15 @@ async function settled(figure) {
   }
 }
 
+/** Brings a figure into view, also where what is above it is still laid out, and waits until it has its numbers. */
+async function ready(figure) {
+  const busy = () => figure.evaluate((e) => e.getAttribute("aria-busy") !== "false");
+  for (const end = Date.now() + 120_000; await busy(); await new Promise((done) => setTimeout(done, 20))) {
+    if (Date.now() > end) throw new Error("its numbers do not come");
+    await figure.scrollIntoViewIfNeeded();
+  }
+}
+
 /** Asks the reference as a figure does. */
 const ask = (figure, ...question) => figure.evaluate((e, all) => e.ask(...all), question);
 
@@ -495,8 +504,7 @@ for (const [name, { lesson, path, compare }] of Object.entries(figures)) {
     expect((await figure.getAttribute("aria-busy")) === "true", `${name} was loaded before it came into view`);
     const box = await figure.evaluate((e) => e.getBoundingClientRect().height);
     const began = Date.now();
-    await figure.scrollIntoViewIfNeeded();
-    await page.waitForFunction((one) => document.querySelector(one).getAttribute("aria-busy") === "false", `.moving.${name}`, { polling: 20 });
+    await ready(figure);
     const wait = Date.now() - began;
     const most = 1000 * Math.max(1, loadavg()[0] / cpus().length); // a busy machine is slower
     if (wait > most) note(`its numbers come after ${wait} ms, expected at most ${most | 0}`);
@@ -508,8 +516,7 @@ for (const [name, { lesson, path, compare }] of Object.entries(figures)) {
     await figure.screenshot({ path: join(site, "shots", `${name}_${width}.png`) });
     await tryTo(() => compare(figure, page));
     await page.reload({ waitUntil: "load" });
-    await figure.scrollIntoViewIfNeeded();
-    await page.waitForFunction((one) => document.querySelector(one).getAttribute("aria-busy") === "false", `.moving.${name}`, { polling: 20 });
+    await ready(figure);
     for (const how of hasTouch ? ["touch"] : ["keyboard", "mouse"]) await tryTo(() => operate(figure, page, how));
     let each;
     if (!hasTouch) await tryTo(async () => (each = await drag(figure, page, client)));
