@@ -70,6 +70,7 @@ await Promise.all([[360, "dark"], [768, "light"], [1280, "light"]].map(async ([w
   page.on("requestfailed", (request) => request.failure().errorText !== stopped && note(`does not come: ${request.url()}`));
   for (here of paths) {
     await page.goto(origin + here, { waitUntil: "load" });
+    await page.keyboard.press("Shift"); // a reader is there: all is laid out
     const seen = await page.evaluate(look);
     if (seen.sideways > 0) note(`scrolls sideways by ${seen.sideways} pixels`);
     if (seen.text < 500) note(`shows only ${seen.text} characters`);

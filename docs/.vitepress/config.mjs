@@ -12,6 +12,11 @@ export default {
   lang: "en",
   head: [
     ["link", { rel: "icon", href: "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><text y='26' font-size='28'>√</text></svg>" }],
+    // Until the reader does something, or a link leads to a place on the page
+    ["script", {}, `if (!location.hash) {
+      document.documentElement.classList.add("untouched");
+      for (const event of ["pointerdown", "touchstart", "wheel", "keydown", "scroll"]) addEventListener(event, () => document.documentElement.classList.remove("untouched"), { once: true, passive: true });
+    }`],
     ["noscript", {}, "<style>.moving { display: none; }</style>"], // pictures are all that is left
   ],
   base,
