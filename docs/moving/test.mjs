@@ -508,7 +508,7 @@ for (const [name, { lesson, path, compare }] of Object.entries(figures)) {
       })).observe({ type: "layout-shift", buffered: true });
     });
     await page.goto(origin + (path ?? `/lessons/${lessonOf(lesson)}/`), { waitUntil: "load" });
-    await page.keyboard.press("Shift"); // a reader is there
+    await page.keyboard.press("Shift"); // a reader is there: all is laid out
     const figure = page.locator(`.moving.${name}`).first();
     expect(await figure.count(), `there is no figure ${name} on ${page.url()}: was the site built with Emscripten?`);
     expect((await figure.getAttribute("aria-busy")) === "true", `${name} was loaded before it came into view`);
