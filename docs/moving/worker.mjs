@@ -24,11 +24,14 @@ async function bytesOf(url) {
 }
 const compile = async (name) => WebAssembly.compile(await bytesOf(modules[name].url));
 
+let files; // of models/small
+const fetchSmall = () => Promise.all(Object.entries(small).map(async ([name, url]) => [name, new Uint8Array(await bytesOf(url))]));
+
 /** Puts models/small into a folder of the instance's own. */
 async function bring(instance) {
-  const all = await Promise.all(Object.entries(small).map(async ([name, url]) => [name, await bytesOf(url)]));
+  const all = await files;
   instance.FS.mkdir("/small");
-  for (const [name, bytes] of all) instance.FS.writeFile(`/small/${name}`, new Uint8Array(bytes));
+  for (const [name, bytes] of all) instance.FS.writeFile(`/small/${name}`, bytes);
 }
 
 /** mistake: "" or "01.unscaled" */
@@ -47,6 +50,7 @@ const numbers = (_, x) => (x === "NaN" ? NaN : x === "inf" ? Infinity : x === "-
 
 addEventListener("message", async ({ data: { ticket, question, request, mistake } }) => {
   try {
+    if (needSmall.includes(question)) files ??= fetchSmall(); // while the module is compiled
     if (!instances.has(mistake)) instances.set(mistake, start(mistake));
     const instance = await instances.get(mistake);
     if (needSmall.includes(question)) await (instance.brought ??= bring(instance));
