@@ -49,7 +49,10 @@ class CommandLine {
     app_.get_formatter()->column_width(names);
     app_.failure_message([this](const CLI::App*, const CLI::Error& error) {
       const auto typed = app_.get_subcommands();
-      return std::string(error.what()) + "\n./learn " + (typed.empty() ? "" : typed.front()->get_name() + " ") +
+      const bool is_extra = error.get_name() == "ExtrasError";  // whose words CLI11 gives in reverse
+      const auto what =
+          is_extra ? "not expected: " + attn::joined(app_.remaining(true), " ") : std::string(error.what());
+      return what + "\n./learn " + (typed.empty() ? "" : typed.front()->get_name() + " ") +
              "--help shows what there is.\n";
     });
     app_.require_subcommand(0, 1);

@@ -34,6 +34,7 @@ name_of_backup() { sed -n '/backups restore 20/{s#.*restore ##p;q}' "$output"; }
 # ------------------------------------------------------------------------------------------ what is asked wrongly
 expect 2 "no-such-command" "--help" "!Did you mean" -- learn no-such-command
 expect 2 "Did you mean: ./learn check 01" -- learn 01 chek
+expect 2 "not expected: one two" "./learn list --help" -- learn list one two
 expect 2 "Did you mean: ./learn hint 01 --level 2" "./learn hint --help" -- learn hint 01 --levl 2
 expect 2 "When is the interview?" "./learn plan --until Thursday" -- learn plan
 expect 2 "there is no lesson \"99\"" "00 to " -- learn check 99
