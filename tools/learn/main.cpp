@@ -49,9 +49,8 @@ class CommandLine {
     app_.get_formatter()->column_width(names);
     app_.failure_message([this](const CLI::App*, const CLI::Error& error) {
       const auto typed = app_.get_subcommands();
-      const bool is_extra = error.get_name() == "ExtrasError";  // whose words CLI11 gives in reverse
-      const auto what =
-          is_extra ? "not expected: " + attn::joined(app_.remaining(true), " ") : std::string(error.what());
+      const bool extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);  // CLI11 reverses them
+      const auto what = extra ? "not expected: " + attn::joined(app_.remaining(true), " ") : std::string(error.what());
       return what + "\n./learn " + (typed.empty() ? "" : typed.front()->get_name() + " ") +
              "--help shows what there is.\n";
     });
