@@ -1,29 +1,46 @@
 // How a figure asks the reference: useAnswer() in its setup. Nothing is loaded before the figure comes into view.
 import { getCurrentInstance, onBeforeUnmount, onMounted, ref, shallowRef, watch } from "vue";
 
-/** A worker with the reference. */
+const longest = 20_000; // milliseconds
+
+/** A worker with the reference. A mistake may never end: then the worker is given up, and the next question starts another. */
 export function openReference() {
-  const worker = new Worker(new URL("./worker.mjs", import.meta.url), { type: "module" });
   const waiting = new Map();
+  let worker;
   let tickets = 0;
-  worker.onmessage = ({ data: { ticket, answer, error } }) => {
-    const { resolve, reject } = waiting.get(ticket);
-    waiting.delete(ticket);
-    if (error) reject(new Error(error));
-    else resolve(answer);
-  };
-  worker.onerror = () => {
-    for (const { reject } of waiting.values()) reject(new Error("The computing part of this page does not start."));
+  function giveUp(why) {
+    worker.terminate();
+    worker = undefined;
+    for (const { reject, timer } of waiting.values()) {
+      clearTimeout(timer);
+      reject(new Error(why));
+    }
     waiting.clear();
-  };
+  }
+  function start() {
+    worker = new Worker(new URL("./worker.mjs", import.meta.url), { type: "module" });
+    worker.onmessage = ({ data: { ticket, begun, answer, error } }) => {
+      const one = waiting.get(ticket);
+      if (begun) return (one.timer = setTimeout(giveUp, longest, "This did not end within 20 seconds."));
+      clearTimeout(one.timer);
+      waiting.delete(ticket);
+      if (error) one.reject(new Error(error));
+      else one.resolve(answer);
+    };
+    worker.onerror = () => giveUp("The computing part of this page does not start.");
+  }
   return {
     ask: (question, request, mistake = "") =>
       new Promise((resolve, reject) => {
+        if (!worker) start();
         waiting.set(++tickets, { resolve, reject });
         worker.postMessage({ ticket: tickets, question, request: JSON.stringify(request), mistake });
       }),
     count: () => waiting.size,
-    close: () => worker.terminate(),
+    close() {
+      worker?.terminate();
+      for (const { timer } of waiting.values()) clearTimeout(timer);
+    },
   };
 }
 

@@ -54,6 +54,7 @@ addEventListener("message", async ({ data: { ticket, question, request, mistake 
     if (!instances.has(mistake)) instances.set(mistake, start(mistake));
     const instance = await instances.get(mistake);
     if (needSmall.includes(question)) await (instance.brought ??= bring(instance));
+    postMessage({ ticket, begun: true });
     const text = instance.ccall("answer", "string", ["string", "string"], [question, request]);
     postMessage({ ticket, ...JSON.parse(text, numbers) });
   } catch (error) {
