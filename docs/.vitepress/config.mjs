@@ -12,7 +12,8 @@ export default {
   lang: "en",
   head: [
     ["link", { rel: "icon", href: "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><text y='26' font-size='28'>√</text></svg>" }],
-    // Until the reader does something. Not where a link, a reload or the way back leads to a place on the page
+    // What is further down is laid out late (style.css) until the reader does something, unless a link, a reload or the way
+    // back leads to a place on the page.
     ["script", {}, `if (!location.hash && performance.getEntriesByType("navigation")[0].type === "navigate") {
       document.documentElement.classList.add("untouched");
       for (const event of ["pointerdown", "touchstart", "wheel", "keydown", "scroll"]) addEventListener(event, () => document.documentElement.classList.remove("untouched"), { once: true, passive: true });
