@@ -105,22 +105,32 @@ const figures = {
   },
   broken01: {
     lesson: "01",
-    async compare(figure) {
+    async compare(figure, page) {
       const { weights, output } = goldenOf("01").by_hand.arrays;
-      expectNear(await numbersIn(figure, "table:nth-of-type(1) data"), weights.data, "the right weights");
-      expectNear(await numbersIn(figure, "table:nth-of-type(3) data"), output.data, "the right context");
+      const cells = (n) => numbersIn(figure, `table:nth-of-type(${n}) td:not(.sum) data`);
+      expectNear(await cells(1), weights.data, "the right weights");
+      expectNear(await cells(3), output.data, "the right context");
       const [a, b] = [Math.exp(3 - 2), Math.exp(4)]; // not divided by the root: scores 3 2; 4 0
-      expectNear(await numbersIn(figure, "table:nth-of-type(2) data"), [a / (a + 1), 1 / (a + 1), b / (b + 1), 1 / (b + 1)], "the weights without √D");
+      expectNear(await cells(2), [a / (a + 1), 1 / (a + 1), b / (b + 1), 1 / (b + 1)], "the weights without √D");
       expect((await figure.locator(".says").innerText()).includes(mistakesOf("01").mistakes.find(({ id }) => id === "unscaled").says), "the mistake is not named");
       const { X, weights: all, ...projections } = goldenOf("01").batch.arrays;
       const weight = (name) => transposed(sliceOf({ ...projections[`${name}_proj.weight`] }));
       const answer = await ask(figure, "self_attention", { X: sliceOf(X), W_q: weight("query"), W_k: weight("key"), W_v: weight("value") });
       expectNear(answer.weights.flat(), sliceOf(all).flat(), "weights of PyTorch's example");
+      await figure.getByLabel("Break it").selectOption("01.softmax_columns");
+      await settled(figure);
+      const [above, below] = await numbersIn(figure, "table:nth-of-type(2) .sum data");
+      expectNear([above + below], [2], "the sums of both rows, of weights whose columns sum to one");
+      expect(above > 1 && below < 1, "no row has too much");
+      await breaks(figure, page, "01", "unscaled");
     },
   },
   masks: {
     lesson: "03",
-    async compare(figure) {
+    async compare(figure, page) {
+      await breaks(figure, page, "03", "mask_after_softmax");
+      await figure.getByLabel("Break it").selectOption("");
+      await settled(figure);
       const mask = (selector = ".paint td data") => numbersIn(figure, selector);
       expectNear(await mask(), [1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 0], "the mask of length 4");
       await set(figure, "Real tokens", 0);
@@ -128,6 +138,13 @@ const figures = {
       await figure.getByLabel("Break it").selectOption("03.nan_row");
       await settled(figure);
       expectNear(await numbersIn(figure, ".sum data"), Array(5).fill(NaN), "sums of rows without a key, as NaN");
+      const remark = async (mistake) => {
+        await figure.getByLabel("Break it").selectOption(mistake);
+        await settled(figure);
+        return figure.locator(".says").last().innerText();
+      };
+      expect((await remark("")).startsWith("A row with the sum 0 may attend to no key"), "rows without a key are not explained");
+      expect((await remark("03.uniform_row")).startsWith("Blocked keys have a weight"), "nothing is said of weights on blocked keys");
       const { Q, K, V, output, mask: painted } = goldenOf("03").with_fully_masked_rows.arrays;
       for (const n of [0, 1]) {
         const answer = await ask(figure, "attend", { Q: sliceOf(Q, n), K: sliceOf(K, n), V: sliceOf(V, n), mask: sliceOf(painted, n) });
@@ -143,6 +160,13 @@ const figures = {
       for (const [expected, config] of settings) {
         const answer = await ask(figure, "sampling", { logits: [logits.data], temperature: 1, top_k: 0, top_p: 1, draws: 0, seed: 0, ...config });
         expectNear(answer.probabilities[0], expected.data, JSON.stringify(config));
+      }
+      for (const [temperature, k, p] of [[1, 4, 0.7], [1.5, 4, 0.6], [1, 10, 0.9], [1, 2, 0.6]]) {
+        for (const [label, value] of [["Temperature", temperature], ["Top-k", k], ["Top-p", p]]) await set(figure, label, value);
+        const [sums, kept] = [await numbersIn(figure, "td:nth-child(3) data"), await numbersIn(figure, "td:nth-child(4) data")];
+        const level = await figure.locator(".level").evaluate((e) => { const { y, height } = e.getBBox(), all = e.ownerSVGElement.viewBox.baseVal; return 1 - (y + height) / (all.height + 2 * all.y); });
+        const expected = sums.map((_, n) => n < k && (n === 0 || sums[n - 1] < level));
+        expect(kept.every((x, n) => x > 0 === expected[n]), `the line at ${level} does not show which words top-k ${k} and top-p ${p} keep`);
       }
       await set(figure, "Temperature", 0.5);
       await set(figure, "Top-k", 3);
@@ -172,9 +196,20 @@ const figures = {
       const score = async () => (await numbersIn(figure, ".score data"))[0];
       const before = await score();
       await figure.getByLabel("keep the distance").check();
-      await set(figure, "Position of the query", 40);
-      expectNear([await score()], [before], "the score after both have moved");
-      expect((await figure.locator(".score").innerText()).includes("distance 1"), "the distance was not kept");
+      const positions = async () => [await figure.getByLabel("Position of the query").inputValue(), await figure.getByLabel("Position of the key").inputValue()].join(" ");
+      const steps = [["query", "ArrowRight", "3 2"], ["key", "ArrowRight", "4 3"], ["key", "ArrowLeft", "3 2"], ["key", "End", "60 59"], ["query", "ArrowRight", "60 59"], ["query", "Home", "1 0"]];
+      for (const [which, key, expected] of steps) {
+        await figure.getByLabel(`Position of the ${which}`).press(key);
+        await settled(figure);
+        expect((await positions()) === expected, `after ${key} on the ${which}, query and key are at ${await positions()}, expected ${expected}`);
+        expectNear([await score()], [before], "the score after both have moved");
+      }
+      await figure.getByLabel("keep the distance").uncheck();
+      await set(figure, "Position of the query", 7);
+      const right = await score();
+      await figure.getByLabel("Break it").selectOption("14.rope_other_pairing");
+      await settled(figure);
+      expect(Math.abs((await score()) - right) > 0.01, "the wrong pairing does not show");
     },
   },
   heads: {
@@ -399,7 +434,7 @@ async function breaks(figure, page, lesson, id) {
   const list = figure.getByLabel("Break it");
   await list.selectOption(`${lesson}.${id}`);
   await settled(figure);
-  expect((await figure.locator(".says").innerText()).includes(mistakesOf(lesson).mistakes.find((one) => one.id === id).says), "the mistake is not named");
+  expect((await figure.locator(".says").first().innerText()).includes(mistakesOf(lesson).mistakes.find((one) => one.id === id).says), "the mistake is not named");
   expect((await figure.locator(".differs").count()) > 0, "what differs is not marked");
   await list.selectOption("");
   await settled(figure);

@@ -62,7 +62,7 @@ Json mask(const Json& request) {
   return {{"mask", json_of(arma::conv_to<arma::mat>::from(both.slice(0)))}};
 }
 
-/// {"X": ..., "W_q": ..., "W_k": ..., "W_v": ...} -> weights and context of SelfAttentionV1
+/// {"X": ..., "W_q": ..., "W_k": ..., "W_v": ...} -> weights of SelfAttentionV1, the sum of each row, and the context
 Json self_attention(const Json& request) {
   const arma::mat X = matrix_in(request, "X");  // (L x E)
   SelfAttentionV1 layer(X.n_cols);
@@ -70,7 +70,10 @@ Json self_attention(const Json& request) {
   layer.key_proj.weight = matrix_in(request, "W_k");
   layer.value_proj.weight = matrix_in(request, "W_v");
   const arma::cube context = layer.forward(one_slice(X));
-  return {{"weights", json_of(layer.attention_weights().slice(0))}, {"context", json_of(context.slice(0))}};
+  const arma::mat& weights = layer.attention_weights().slice(0);  // (L x L)
+  return {{"weights", json_of(weights)},
+          {"sums", json_of(arma::mat(arma::sum(weights, 1)))},
+          {"context", json_of(context.slice(0))}};
 }
 
 }  // namespace attn::moving
