@@ -297,6 +297,22 @@ TEST_F(ReportTest, NamesNoOperationByWordsWhereMostChecksThrow) {
   EXPECT_THAT(report(run.checks).named(), IsEmpty());
 }
 
+TEST_F(ReportTest, NamesNoOperationByResultsWithoutNumbers) {
+  const auto named_for = [&](const std::vector<std::size_t>& shape) {
+    Failure failure;
+    failure.kind = Failure::Kind::shape;
+    failure.shape = ShapeFact{shape, {2, 2}, {"L", "E"}};
+    Report run;
+    run.checks = {failed("AddOne", "WorksByHand", failure), failed("AddOne", "EqualsPyTorch", failure)};
+    Recordings operations;
+    operations.add_operation("the sum is moved away", run, run);
+    put(lesson.operations_file(), operations.text());
+    return report(run.checks).named();
+  };
+  EXPECT_THAT(named_for({2, 3}), ElementsAre("the sum is moved away"));
+  EXPECT_THAT(named_for({0, 0}), IsEmpty()) << "so does whatever else was moved from";
+}
+
 TEST_F(ReportTest, NamesTheFileOfRecordingsThatCannotBeRead) {
   const auto with = [](const std::string& comparison) {
     return R"({"mistakes": ["00doubled"], "checks": {"AddOne.WorksByHand": [)" + comparison + "]}}";

@@ -471,6 +471,14 @@ bool makes_fail(const std::map<int, Recordings::Place>& places, const std::strin
   return std::any_of(places.begin(), places.end(), [&](const auto& place) { return place.second.got.count(id) != 0; });
 }
 
+/// Whether a check shows an exception or a result without numbers, as of what was moved from: much gives that.
+bool has_many_causes(const CheckResult* check) {
+  const Failure& shown = *check->shown();
+  const bool is_empty =
+      shown.shape && std::find(shown.shape->got.begin(), shown.shape->got.end(), 0U) != shown.shape->got.end();
+  return shown.kind == Failure::Kind::exception || is_empty;
+}
+
 Fit fit_of(const std::string& id, std::vector<CheckResult>& checks, const Recordings& operations) {
   Fit fit;
   std::vector<const CheckResult*> others;  // that fail for another reason
@@ -491,9 +499,8 @@ Fit fit_of(const std::string& id, std::vector<CheckResult>& checks, const Record
   for (const auto* other : others) fit.unexplained += fit.tasks.count(other->task);
   const bool by_numbers = fit.numbers >= enough_numbers && 2 * fit.unexplained <= fit.explained.size();
   const bool by_zeros = fit.numbers + fit.zeros >= enough_numbers && fit.unexplained == 0 && fit.explained.size() > 1;
-  const auto threw = [](const auto* check) { return check->shown()->kind == Failure::Kind::exception; };
-  const auto thrown = std::count_if(fit.explained.begin(), fit.explained.end(), threw);  // has many causes
-  const bool by_words = fit.words > 0 && 2 * static_cast<std::size_t>(thrown) <= fit.explained.size() && others.empty();
+  const auto vague = std::count_if(fit.explained.begin(), fit.explained.end(), has_many_causes);
+  const bool by_words = fit.words > 0 && 2 * static_cast<std::size_t>(vague) <= fit.explained.size() && others.empty();
   fit.possible = fit.possible && (by_numbers || by_zeros || by_words);
   return fit;
 }
