@@ -21,10 +21,14 @@ using State = CheckResult::State;
 
 constexpr int index_digits = 2;  ///< in a file of recordings
 
+constexpr int in_words = -1;  ///< the number of a place for what a check says in words
+constexpr int anything = -2;  ///< and of one for what fails in it otherwise: what it says is not known beforehand
+
 /// A failing comparison of a run, and the mistakes that give the same there.
 struct Clue {
   Failure* failure;
   const Recordings::Place* place;
+  const Recordings::Place* elsewhere;  ///< the mistakes that fail in this check in other ways; or nullptr
   std::string task;
   std::set<std::string> same;  ///< ids
 
@@ -39,7 +43,9 @@ std::vector<Clue> clues_in(std::vector<CheckResult>& checks, const Recordings& r
       if (!failure.comparison) continue;
       const auto* place = recordings.find(check.full_name(), *failure.comparison);
       if (place == nullptr) continue;
-      Clue clue{&failure, place, check.task, {}};
+      const auto& places = recordings.checks().at(check.full_name());
+      const auto elsewhere = places.find(anything);
+      Clue clue{&failure, place, elsewhere == places.end() ? nullptr : &elsewhere->second, check.task, {}};
       for (const auto& [id, got] : place->got) {
         if (got.equals(Digest(failure.comparison->got), failure.comparison->tolerance)) clue.same.insert(id);
       }
@@ -51,6 +57,12 @@ std::vector<Clue> clues_in(std::vector<CheckResult>& checks, const Recordings& r
 
 bool has_nan(const Failure& failure) {
   return failure.worst && std::isnan(failure.worst->got) && !std::isnan(failure.worst->expected);
+}
+
+/// Whether a check says in words what is wrong with a result's numbers.
+bool is_claim(const Failure& failure) {
+  const auto is_about_numbers = [](const Statement& statement) { return statement.label == "value"; };
+  return !failure.comparison && std::any_of(failure.statements.begin(), failure.statements.end(), is_about_numbers);
 }
 
 /// Whether a result differs by no more than a float would.
@@ -90,8 +102,9 @@ bool is_all_zeros(const Failure& failure) {
   return failure.kind == Failure::Kind::value && failure.comparison->got.is_zero();
 }
 
-constexpr int in_words = -1;  ///< the number of a place for what a check says in words
-constexpr int anything = -2;  ///< and of one where something else decides what it says
+bool makes_fail(const std::map<int, Recordings::Place>& places, const std::string& id) {
+  return std::any_of(places.begin(), places.end(), [&](const auto& place) { return place.second.got.count(id) != 0; });
+}
 
 /// What a failing check says in other words than numbers: a shape, a claim. Not what ended it: that has many causes.
 std::string words_of(const CheckResult& check) {
@@ -159,6 +172,7 @@ class Evidence {
         for (const auto& id : failure.likely) ++whole_[id].agrees;
       }
       count_what_passed(check, recordings);
+      if (check.shown() != nullptr && is_claim(*check.shown())) weigh_claim(check, recordings);
     }
   }
 
@@ -172,7 +186,7 @@ class Evidence {
     if (about.passes > about.agrees) return false;
     constexpr int nearly_all = 8;
     if (about.convincing == 0) return nearly_all * (whole.differs + whole.unexplained) <= whole.agrees;
-    return about.agrees > about.differs;
+    return nearly_all * (about.differs + about.unexplained) <= about.agrees;
   }
 
   int score(const std::string& id) { return whole_[id].score(); }
@@ -182,10 +196,21 @@ class Evidence {
     for (const auto& id : recordings.mistakes()) {
       const bool fails_there = clue.place->got.count(id) != 0;
       const bool same = clue.same.count(id) != 0;
+      if (!fails_there && clue.elsewhere != nullptr && clue.elsewhere->got.count(id) != 0) continue;
       for (Balance* balance : {&whole_[id], &tasks_[{clue.task, id}]}) {
         if (same && !may_be_chance(clue)) ++balance->convincing;
         ++(same ? balance->agrees : fails_there ? balance->differs : balance->unexplained);
       }
+    }
+  }
+
+  /// A claim that fails speaks against the mistakes with which the check would pass.
+  void weigh_claim(const CheckResult& check, const Recordings& recordings) {
+    const auto places = recordings.checks().find(check.full_name());
+    for (const auto& id : recordings.mistakes()) {
+      if (places != recordings.checks().end() && makes_fail(places->second, id)) continue;
+      ++whole_[id].unexplained;
+      ++tasks_[{check.task, id}].unexplained;
     }
   }
 
@@ -198,7 +223,7 @@ class Evidence {
       if (failure.comparison) failed.insert(failure.comparison->number);
     }
     for (const auto& [number, place] : places->second) {
-      const bool reached = check.passed() || (!failed.empty() && number < *failed.rbegin());
+      const bool reached = check.passed() || (number != anything && !failed.empty() && number < *failed.rbegin());
       if (!reached || failed.count(number) != 0) continue;
       for (const auto& [id, got] : place.got) {
         ++whole_[id].passes;
@@ -302,26 +327,28 @@ const Recordings::Place* Recordings::find(const std::string& check, const Compar
 }
 
 void Recordings::add(const std::string& mistake, const Report& run, const Report& again) {
-  const auto found_in = [](const Report& report, const std::string& check, int number) -> const Comparison* {
-    for (const auto& result : report.checks) {
-      if (result.full_name() != check) continue;
-      for (const auto& failure : result.failures) {
-        if (failure.comparison && failure.comparison->number == number) return &*failure.comparison;
-      }
+  const auto differs_again = [&](const std::string& check, const Comparison& comparison) {
+    for (const auto& result : again.checks) {
+      const Failure* second = result.full_name() == check ? comparison_in(result, comparison.number) : nullptr;
+      if (second == nullptr) continue;
+      const double tolerance = comparison.tolerance;
+      return second->comparison->expected.equals(comparison.expected, tolerance) &&
+             !second->comparison->got.equals(comparison.got, tolerance);
     }
-    return nullptr;
+    return false;
   };
   for (const auto& result : run.checks) {
     for (const auto& failure : result.failures) {
-      if (!failure.comparison) continue;
+      mistakes_.insert(mistake);
+      auto& places = checks_[result.full_name()];
+      if (!failure.comparison || differs_again(result.full_name(), *failure.comparison)) {
+        places[anything].got[mistake] = {};
+        continue;
+      }
       const Comparison& comparison = *failure.comparison;
-      const Comparison* second = found_in(again, result.full_name(), comparison.number);
-      const bool same_task = second != nullptr && second->expected.equals(comparison.expected, comparison.tolerance);
-      if (same_task && !second->got.equals(comparison.got, comparison.tolerance)) continue;
-      Place& place = checks_[result.full_name()][comparison.number];
+      Place& place = places[comparison.number];
       place.expected = Digest(comparison.expected).for_tolerance(comparison.tolerance);
       place.got[mistake] = Digest(comparison.got).for_tolerance(comparison.tolerance);
-      mistakes_.insert(mistake);
     }
   }
 }
@@ -354,10 +381,11 @@ void Recordings::thin_out() {
     std::map<std::string, int> kept;
     for (auto place = places.begin(); place != places.end();) {
       const auto& got = place->second.got;
-      const bool needed =
-          std::any_of(got.begin(), got.end(), [&](const auto& one) { return kept[one.first] < enough; });
+      const bool needed = place->first == anything || std::any_of(got.begin(), got.end(), [&](const auto& one) {
+                            return kept[one.first] < enough;
+                          });
       if (needed) {
-        for (const auto& [id, print] : got) ++kept[id];
+        for (const auto& [id, print] : got) kept[id] += place->first == anything ? 0 : 1;
       }
       place = needed ? std::next(place) : places.erase(place);
     }
@@ -465,10 +493,6 @@ void compare(CheckResult& check, const std::map<int, Recordings::Place>& places,
     fit.numbers += telling_numbers(*failure);
     if (is_all_zeros(*failure)) fit.zeros += comparison.got.count();
   }
-}
-
-bool makes_fail(const std::map<int, Recordings::Place>& places, const std::string& id) {
-  return std::any_of(places.begin(), places.end(), [&](const auto& place) { return place.second.got.count(id) != 0; });
 }
 
 /// Whether a check shows an exception or a result without numbers, as of what was moved from: much gives that.

@@ -28,7 +28,8 @@ class Recordings {
   /// @throws std::runtime_error naming the file when it is not such a file.
   static Recordings read(const std::filesystem::path& file);
 
-  /// Adds what a mistake gave in a run. A comparison that another run of the same mistake contradicts is not added.
+  /// Adds what a mistake gave in a run. Of a comparison that another run of the same mistake contradicts, and of what fails
+  /// without one, it is known only that the check fails.
   /// @param again the same with other random numbers
   void add(const std::string& mistake, const Report& run, const Report& again);
 
