@@ -5,6 +5,7 @@ from course import softmax
 from svg import Figure
 
 QUERIES, KEYS, HEADS, WIDTH = 4, 5, 2, 16  # WIDTH: of a head
+SEEN = np.tri(QUERIES, KEYS, KEYS - QUERIES)  # causal, aligned at the end
 
 
 def split(X):
@@ -43,7 +44,7 @@ def maps():
 
     # The output's first column holds feature 0 of head 0, which mixes column 0 of the values.
     found = {"13.1": (right[0], softmax(scores_of(Q, split(Y @ W_q)) / root)[0])}
-    future = np.where(np.tri(QUERIES, KEYS, KEYS - QUERIES), 0, -np.inf)  # aligned at the end
+    future = np.where(SEEN, 0, -np.inf)
     found["13.2"] = (softmax(scores_of(Q, K) / root + future)[0], softmax(scores_of(Q, K) + future)[0])
     found["13.3"] = (right[0], softmax(summed_in_an_int(Q, K) / root)[0])
     # Reshaped to four rows, column 0 of the values keeps tokens 0 to 3.
@@ -63,7 +64,7 @@ def bugs():
     figure = Figure("Six pairs of maps of the same attention: the correct one, and what each bug makes of it", 316)
     cell = 13
     wide, tall = cell * KEYS, cell * QUERIES
-    queries = [f"q{i}" for i in range(QUERIES)]
+    queries = [f"q{i}" for i in range(KEYS - QUERIES, KEYS)]
     notes = {"13.2": "causal", "13.5": "zeros"}
     for place, (name, (right, wrong)) in enumerate(found.items()):
         left, top = 32 + 172 * (place % 2), 44 + 92 * (place // 2)
@@ -79,8 +80,10 @@ def bugs():
         for x in (left, other):
             for j in range(KEYS):
                 figure.text(x + (j + 0.5) * cell, top - 4, str(j), "dim small", "middle")
-    figure.text(12, 298, "Row q0 to q3: the output of a query. Column 0 to 4:", "dim small")
-    figure.text(12, 311, "how much of each token's value goes into it.", "dim small")
+            for i, j in np.argwhere(SEEN == 0) if name == "13.2" else ():
+                figure.line((x + j * cell, top + (i + 1) * cell), (x + (j + 1) * cell, top + i * cell))
+    figure.text(12, 298, "Purple: correct; red: with the bug. A row is an", "dim small")
+    figure.text(12, 311, "output; column j: how much of token j goes into it.", "dim small")
     return figure
 
 

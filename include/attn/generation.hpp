@@ -16,7 +16,7 @@ inline constexpr arma::uword prompt_chunk = 256;
 /// How a text is continued.
 struct GenerationConfig {
   SamplingConfig sampling;
-  arma::uword max_tokens = 32;           ///< so many new tokens at most
+  arma::uword max_tokens = 32;           ///< at most this many new tokens
   std::vector<arma::uword> stop_tokens;  ///< ids that end the text, such as <|endoftext|>; they are not returned
   std::uint64_t seed = 0;                ///< of std::mt19937_64
 };

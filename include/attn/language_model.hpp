@@ -26,7 +26,7 @@ struct LanguageModelConfig {
   DecoderAttentionConfig attention;  ///< of every block; E is attention.embed_dim
   double norm_epsilon = 1e-6;        ///< of all norms, those of qk_norm among them (rms_norm_eps)
   bool tied_head = true;             ///< the head is the token embedding, transposed (tie_word_embeddings)
-  arma::uword max_position = 0;      ///< P: gpt2 has so many learned positions, llama none (n_positions)
+  arma::uword max_position = 0;      ///< P: how many learned positions gpt2 has; llama has none (n_positions)
 };
 
 /// One of the two norms, and one of the two feed-forward networks, of lesson 20.

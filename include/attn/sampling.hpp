@@ -21,7 +21,7 @@ arma::mat log_softmax_rows(const arma::mat& logits);
 /// How the next token is drawn from logits. The three rules apply in this order, as in Hugging Face's transformers.
 struct SamplingConfig {
   double temperature = 1;  ///< the logits are divided by it; 0: the most likely token is always taken (greedy)
-  arma::uword top_k = 0;   ///< so many of the most likely tokens may come; 0: all
+  arma::uword top_k = 0;   ///< how many of the most likely tokens may come; 0: all
   double top_p = 1;        ///< the nucleus: the fewest most likely tokens that sum to at least top_p; 1: all tokens
 };
 

@@ -3,8 +3,8 @@
 
 namespace attn::bug_hunt {
 
-// TODO(13.2): find the bug. Symptom: it trained well with heads of D = 4; since they have D = 64, the loss stops
-// falling early.
+// TODO(13.2): find the bug. Symptom: it trained well with heads of D = 4; now that they have D = 64, the loss
+// stops falling early.
 // Q (L x D x N), K (S x D x N) -> (L x S x N)
 arma::cube causal_weights(const arma::cube& Q, const arma::cube& K) {
   const Mask mask = causal_mask(Q.n_rows, K.n_rows);  // (L x S x 1)

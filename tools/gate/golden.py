@@ -38,6 +38,9 @@ CHAPTERS_ROUNDING = 1e-10
 BLOCK = re.compile(
     r"<!-- (?:given: (?P<given>[^>]*?); )?gives: (?P<gives>[^>]*?) -->\n+```python\n(?P<code>.*?)```", re.S
 )
+SAYS = re.compile(
+    r"<!-- says: ([^>]*?) -->\n(.*?)\n\n", re.S
+)  # numbers of golden.json, and the paragraph that has them
 
 
 def compute(name):
@@ -118,16 +121,21 @@ def pairs(text):
 
 
 def other_values_in_chapter(name):
-    """What the chapter's PyTorch gives wrong, in words."""
+    """What the chapter's PyTorch gives wrong, and what the chapter says wrong, in words."""
     cases = json.loads(written(name))["cases"]
 
     def golden(case, array):
         found = cases[case]["arrays"][array]
         return torch.tensor([float(x) for x in found["data"]]).reshape(found["shape"])
 
-    blocks = list(BLOCK.finditer((ROOT / "lessons" / name / "README.md").read_text()))
+    chapter = (ROOT / "lessons" / name / "README.md").read_text()
+    blocks = list(BLOCK.finditer(chapter))
     if not blocks:
         yield "the chapter has no block of Python with a comment that says what it gives"
+    for numbers, paragraph in SAYS.findall(chapter):
+        for case, array in (number.strip().split(".") for number in numbers.split(";")):
+            if f"{golden(case, array).item():.4f}" not in paragraph:
+                yield f"a paragraph does not say {case}.{array}, {golden(case, array).item():.4f}"
     for block in blocks:
         names = {own: golden(case, array) for own, case, array in pairs(block["given"])}
         exec(compile(block["code"], f"{name}/README.md", "exec"), names)
