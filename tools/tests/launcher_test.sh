@@ -126,11 +126,25 @@ holds "an empty one is removed" [ -f "$dev/tool.lock" ]
 machine slow "$root" "c++=$compiler" "g++=$compiler" 'cmake=echo cmake version 3.25.1' "sleep=exec $(type -P sleep) 0.1" \
   "ninja=exec $(type -P sleep) 5"
 PATH="$scratch/slow:$scratch/bare" "$scratch/course/learn" list >"$scratch/log" 2>&1 &
-for _ in $(seq 100); do grep -qs "Building the tool" "$scratch/log" || sleep 0.1; done
+for _ in $(seq 100); do
+  if grep -qs "Building the tool" "$scratch/log"; then break; fi
+  sleep 0.1
+done
 expect 0 "Building the tool" -- cat "$scratch/log"
 kill -9 $!
 wait $! 2>/dev/null || true
 sleep 1
 expect 1 -- pgrep -f "$scratch/course/learn"
+
+# where TERM is ignored, the reporter ends with the building, too
+printf '#!/bin/sh\nexec %s 1\n' "$(type -P sleep)" >"$scratch/lasting"
+chmod +x "$scratch/lasting"
+machine deaf "$root" "c++=$compiler" "g++=$compiler" 'cmake=echo cmake version 3.25.1' "sleep=exec $(type -P sleep) 0.3" \
+  "ninja=$(type -P ln) -sf '$scratch/lasting' \"\$2/\$3\""
+deaf() (
+  trap '' TERM
+  on deaf list
+)
+expect 0 "!Building the tool" -- deaf
 
 finish
