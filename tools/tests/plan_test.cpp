@@ -67,6 +67,21 @@ TEST(Choose, TakesNoLesserLessonWhileOneThatIsAskedMoreDoesNotFit) {
   EXPECT_THAT(chosen({topic("01", 60, Asked::rarely), topic("02", 90, Asked::often)}, 80), IsEmpty());
 }
 
+TEST(Choose, TakesALessonThatNeedsALesserOneAfterOthersThatAreAskedAsMuch) {
+  const std::vector<Topic> topics = {topic("01", 30, Asked::rarely), topic("02", 30, Asked::often, {"01"}),
+                                     topic("03", 60, Asked::often)};
+  EXPECT_THAT(chosen(topics, 60), ElementsAre("60 lesson 03 title"));
+  EXPECT_THAT(chosen(topics, 120), ElementsAre("30 lesson 01 title", "30 lesson 02 title", "60 lesson 03 title"));
+}
+
+TEST(Choose, EndsWithABlankPage) {
+  const std::vector<Topic> topics = {topic("01", 60, Asked::often), topic("02", 60, Asked::often),
+                                     topic("03", 90, Asked::often)};
+  EXPECT_THAT(chosen(topics, 140),
+              ElementsAre("60 lesson 01 title", "60 lesson 02 title", "20 from blank: ./learn interview 02"));
+  EXPECT_THAT(chosen(topics, 139), ElementsAre("60 lesson 01 title", "60 lesson 02 title"));
+}
+
 TEST(Choose, KeepsAQuarterForQuestionsThatAreAskedOften) {
   const std::vector<Topic> topics = {with_questions(topic("01", 80, Asked::often), 0, 0, 9),
                                      with_questions(topic("02", 30, Asked::rarely), 9, 0, 0)};

@@ -45,6 +45,7 @@ class Choosing {
     left_ -= kept;
     add_lessons();
     left_ += kept;
+    add_blank_page();
     for (std::size_t level = 0; level < levels.size(); ++level) add_questions(level);
   }
 
@@ -66,12 +67,16 @@ class Choosing {
   }
 
  private:
-  /// Less asked lessons only when all that are asked more fit: until then, the time is better spent on questions.
+  /// Less asked lessons only when all that are asked more fit: until then, the time is better spent on questions. Lessons
+  /// that need a less asked one come last among those that are asked as much.
   void add_lessons() {
     for (const Asked level : levels) {
       bool all_fit = true;
-      for (Part& part : parts_) {
-        if (part.topic.study.asked == level && !part.is_done()) all_fit = add_with_what_it_needs(part) && all_fit;
+      for (const bool with_lesser : {false, true}) {
+        for (Part& part : parts_) {
+          if (part.topic.study.asked != level || part.is_done() || needs_lesser(part) != with_lesser) continue;
+          all_fit = add_with_what_it_needs(part) && all_fit;
+        }
       }
       if (level == Asked::often) add_again();
       if (!all_fit) return;
@@ -85,6 +90,23 @@ class Choosing {
       part.again = true;
       left_ -= topic.interview_minutes;
     }
+  }
+
+  /// The last of the new lessons that are asked often, once more from blank.
+  void add_blank_page() {
+    const auto last = std::find_if(parts_.rbegin(), parts_.rend(), [](const Part& part) {
+      return part.is_new && part.topic.study.asked == Asked::often;
+    });
+    if (last == parts_.rend() || last->topic.interview_minutes > left_) return;
+    last->again = true;
+    left_ -= last->topic.interview_minutes;
+  }
+
+  bool needs_lesser(Part& part) {
+    std::set<Part*> all;
+    collect(part, all);
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Part* one) { return one->topic.study.asked > part.topic.study.asked; });
   }
 
   bool add_with_what_it_needs(Part& part) {

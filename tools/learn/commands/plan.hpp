@@ -35,8 +35,8 @@ struct PlannedDay {
 };
 
 /// What fits into the time, in the order in which it is best done: lessons that are not passed, the most asked first,
-/// each after those that it needs; the most asked lessons that are passed, once more from blank; and questions. A
-/// quarter of the time is kept for the questions that are asked often: when time is short, an answer is learnt sooner
+/// each after those that it needs; the last of these and the most asked lessons that are passed, once more from blank; and
+/// questions. A quarter of the time is kept for the questions that are asked often: when time is short, an answer is learnt sooner
 /// than a lesson.
 std::vector<Sitting> choose(const std::vector<Topic>& topics, int minutes);
 
