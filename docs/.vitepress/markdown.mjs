@@ -202,7 +202,7 @@ function factsOf({ number, write, minutes, asked, after }) {
 
 const card = ({ title, text, lessons, minutes }) =>
   `<li><strong>${title}</strong> <span>${lessons.length === 1 ? "1 lesson" : `${lessons.length} lessons`}, ${hours(minutes)}</span>
-<p>${escapeHtml(text)}</p><p>${lessons.map(({ name, number, title }) => `<a href="${base}lessons/${name}/" title="${escapeHtml(title)}">${number}</a>`).join(" ")}</p></li>`;
+<p>${escapeHtml(text)}</p><p>${lessons.map(({ name, number, title }) => `<a href="${base}lessons/${name}/" title="${escapeHtml(title)}">${number} ${escapeHtml(title.match(/· ([^:]*)/)[1])}</a>`).join(" ")}</p></li>`;
 
 const choice = (name, label, options) => `<fieldset><legend>${label}</legend>${options
   .map(([value, text], i) => `<label><input type="radio" name="${name}" value="${value}"${i === 0 ? " checked" : ""}> ${text}</label>`).join(" ")}</fieldset>`;

@@ -81,6 +81,8 @@ const figures = {
         }
       }
       await set(figure, "Added to all scores", 1000);
+      const exponentials = await numbersIn(figure, "td:nth-child(3) data");
+      expectNear([Math.max(...exponentials)], [1], "exp of the largest score, subtracted from itself");
       await figure.getByLabel("subtract the largest").uncheck();
       await settled(figure);
       expectNear(await numbersIn(figure, "td:nth-child(4) data"), Array(5).fill(NaN), "weights without the largest score subtracted");

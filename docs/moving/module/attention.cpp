@@ -8,12 +8,14 @@
 
 namespace attn::moving {
 
-/// {"scores": [[...]], "temperature": T, "shift": c} -> the scores plus c, divided by T; their exponentials; the weights
+/// {"scores": [[...]], "temperature": T, "shift": c, "subtracts": true} -> the scores plus c, divided by T; their exponentials,
+/// after the largest was subtracted or not; the weights
 Json softmax(const Json& request) {
   const arma::mat scores =
       (matrix_in(request, "scores") + number_in(request.at("shift"))) / number_in(request.at("temperature"));
+  const double subtracted = request.at("subtracts").get<bool>() ? scores.max() : 0;
   return {{"scores", json_of(scores)},
-          {"exponentials", json_of(arma::mat(arma::exp(scores)))},
+          {"exponentials", json_of(arma::mat(arma::exp(scores - subtracted)))},
           {"weights", json_of(softmax_rows(scores))}};
 }
 
