@@ -31,10 +31,10 @@ def tables():
 def figures():
     surroundings, cells = tables()
     figure = Figure(
-        "A layer of attention takes PyTorch and ONNX Runtime longer than this course's kernels, and more memory", 402
+        "A layer of attention takes PyTorch and ONNX Runtime longer than this course's kernels, and more memory", 408
     )
-    figure.text(12, 22, "One layer takes others longer", "strong")
-    figure.text(12, 38, "times as long as this course's kernels (1)", "dim small")
+    figure.text(12, 22, "Time for one layer, as a multiple of ours", "strong")
+    figure.text(12, 38, "dashed line: 1, this course's kernels", "dim small")
     left, unit = 106, 190 / max(cells[f"1 x {n}", f"{peer} / ours"] for n in LENGTHS for peer in PEERS)
     for i, length in enumerate(LENGTHS):
         top = 46 + 60 * i
@@ -58,6 +58,6 @@ def figures():
         figure.text(112 + width, top + 11, f"{mebibytes:.0f}", "small mono")
     versions = re.findall(r"(PyTorch SDPA|ONNX Runtime): (\d+(?:\.\d+)+)", surroundings)
     versions = ", ".join(f"{name.replace(' SDPA', '')} {version}" for name, version in versions)
-    figure.text(12, 381, f"{versions}; two cores", "dim small")
-    figure.text(12, 394, f"float32, two threads, {SYSTEM}", "dim small")
+    figure.text(12, 386, f"{versions}; two cores", "dim small")
+    figure.text(12, 399, f"float32, two threads, {SYSTEM}", "dim small")
     return {"attention": figure}

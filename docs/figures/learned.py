@@ -54,9 +54,9 @@ def figures():
     panels = json.loads(RECORDING.read_text())
     figure = Wide(
         "The attention of one head: each token of a row of digits, a bar and the same digits backwards looks at the tokens "
-        "before it. After 1 step it is spread evenly; after 120 there is a line from right to left, as each answer looks at "
-        "the digit that it has to write next",
-        TOP + 20 * CELL + 18,
+        "before it. After 1 step it is spread evenly; after 120 there is a line from right to left, as nearly every answer "
+        "looks at the digit that it has to write next",
+        TOP + 20 * CELL + 34,
     )
     for p, panel in enumerate(panels):
         x = LEFT + p * (20 * CELL + GAP + LEFT)
@@ -67,6 +67,8 @@ def figures():
             figure.text(x - 5, TOP + CELL * (i + 0.5) + 3, token, "dim small", "end")
             for j, percent in enumerate(panel["percents"][i][: i + 1]):
                 figure.rect(x + CELL * j, TOP + CELL * i, CELL, CELL, "blue", 0.06 + 0.94 * percent / 100, None, 1)
+    words = "One of four heads. Row: a token; column: a token that it looks at. The darker, the more."
+    figure.text(LEFT, TOP + 20 * CELL + 20, words, "dim small")
     return {"learned": figure}
 
 

@@ -1,6 +1,7 @@
 """The README's picture of a terminal, from what docs/figures/record_terminal recorded.
 
-It moves: what is typed and printed appears in turn. Where motion is reduced, all of it is there from the beginning.
+It moves: below the wrong answer's verdict, the repair and what comes of it appear in turn. Where motion is reduced, all of it is
+there from the beginning.
 """
 
 import pathlib
@@ -32,12 +33,12 @@ def schedule(lines):
     second, shown = 0.0, {}
     for line in lines:
         plain = re.sub(r"\x1b\[\d+m", "", line)
-        if plain.startswith("$ ") and shown:
+        if plain.startswith("# "):  # after what is to be read first
+            second += 4
+        elif plain.startswith("$ ") and shown:
             second += 1.2
-        elif plain.startswith(("✗ ", "✓ ", "- ", "+ ", "  likely")):
+        elif plain.startswith(("✓ ", "- ", "+ ")):
             second += 0.8
-        elif plain.startswith(("  of", "# ")):  # after what is to be read first
-            second += 1.6
         shown.setdefault(second, []).append(line)
     return shown, second + 4
 

@@ -100,7 +100,7 @@ done
 sed 's# / std::sqrt(static_cast<double>(dim))##' "$right" >"$lesson"
 expect 1 "✗ 01 self_attention_v1 · SelfAttentionV1.GivesTheTwoByTwoWorkedByHand" \
   "shape   2 x 2 x 1 (L x E x B)   ok   (4 of 4 differ)" "got     1.462*   0.5379*  want   1.34  0.6605" "!value" \
-  "likely  the scores are not divided by √D" "where   $lesson" "hint    ./learn hint 01" "also fails 4 more checks" "!also failing" \
+  "likely  the scores are not divided by √D" "where   $lesson" "hint    ./learn hint 01" "4 more checks fail for this reason" "!also failing" \
   -- learn check 01
 expect 1 "✗ 01 self_attention_v1" "01.2: " "!also failing" -- learn check 01.2
 expect 0 "✓ 01.1: " -- learn check 01.1

@@ -429,7 +429,7 @@ TEST_F(ReportTest, ReportsAMistakeOnceHoweverManyChecksItFails) {
   const std::string text = of({failed("AddOne", "One", named), failed("AddOne", "Two", named),
                                failed("MergeAll", "EqualsPyTorch", named), failed("AddOne", "Three", got(unknown))});
   EXPECT_THAT(text, HasSubstr("  likely  the sum was doubled\n"
-                              "          also fails 2 more checks, 1 of 42.2, which may be right\n"));
+                              "          2 more checks fail for this reason, 1 of 42.2, which may be right\n"));
   EXPECT_EQ(text.find("doubled"), text.rfind("doubled"));
   EXPECT_THAT(text, Not(HasSubstr("AddOne.Two")));
   EXPECT_THAT(text, HasSubstr("also failing\n  ✗ AddOne.Three: the numbers differ\n\n"));

@@ -321,7 +321,7 @@ bool shows_one_of(const CheckResult& check, const std::vector<std::string>& ids)
          });
 }
 
-/// The other checks that fail by the mistake that this one shows: "also fails 11 more checks". Those of another task say
+/// The other checks that fail by the mistake that this one shows: "11 more checks fail for this reason". Those of another task say
 /// nothing about what is written there.
 Lines same_mistake(const Report& report, const CheckResult& first) {
   const Failure* shown = first.shown();
@@ -340,7 +340,7 @@ Lines same_mistake(const Report& report, const CheckResult& first) {
     tasks.push_back(task);
     others += count;
   }
-  std::string text = "also fails " + counted(more, "more check");
+  std::string text = counted(more, "more check") + (more == 1 ? " fails" : " fail") + " for this reason";
   if (others > 0) {
     text += ", " + std::to_string(others) + " of " + joined(tasks, ", ") + ", which may be right";
   }
