@@ -36,8 +36,7 @@ Standing standing(const State& state, const Lesson& lesson) {
 }
 
 std::string text_of(Standing standing) {
-  constexpr const char* texts[] = {
-      "", "begun", "passed", "passed, changed", "passed, reset", "passed, fails now"};
+  constexpr const char* texts[] = {"", "begun", "passed", "passed, changed", "passed, reset", "passed, fails now"};
   return texts[static_cast<int>(standing)];
 }
 
