@@ -74,8 +74,8 @@ function captionFigures(md) {
       return isFile(file) ? read(file) : "";
     };
     for (const image of tokens.flatMap(({ children }) => children ?? []).filter(({ type }) => type === "image")) {
-      const size = svgOf(image).match(/viewBox="0 0 (\S+) (\S+)"/); // the page does not move when the picture comes
-      if (size) image.attrs.push(["width", size[1]], ["height", size[2]]);
+      const [, width, height, shown] = svgOf(image).match(/viewBox="0 0 (\S+) (\S+)" width="(\S+)"/) ?? [];
+      if (shown) image.attrs.push(["width", shown], ["height", Math.round((height * shown) / width)]); // the page does not move when the picture comes
     }
     tokens.forEach(({ type, children }, i) => {
       if (type !== "inline" || children.length !== 1 || children[0].type !== "image" || tokens[i - 1].type !== "paragraph_open") return;

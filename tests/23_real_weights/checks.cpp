@@ -1,8 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <armadillo>
+#include <cerrno>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +17,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -719,21 +723,21 @@ TEST(LoadWeightsGpt2, EqualsPyTorch) { expect_equals_pytorch("gpt2", load_gpt2);
 
 TEST(LoadWeightsGpt2, ReadsEveryTensor) { expect_uses_everything("gpt2", load_gpt2); }
 
-/// A file of the check's own, which is removed at its end.
+/// A file of the check's own, in memory: there need be no folder for temporary files.
 class ScratchFile {
  public:
-  explicit ScratchFile(const std::string& content)
-      : path_(std::filesystem::temp_directory_path() / ("attn-23-" + std::to_string(std::random_device()()))) {
-    std::ofstream(path_, std::ios::binary) << content;
+  explicit ScratchFile(const std::string& content) {
+    if (file_ < 0) throw std::system_error(errno, std::generic_category(), "memfd_create");
+    std::ofstream(path(), std::ios::binary) << content;
   }
-  ~ScratchFile() { std::filesystem::remove(path_); }
+  ~ScratchFile() { close(file_); }
   ScratchFile(const ScratchFile&) = delete;
   ScratchFile& operator=(const ScratchFile&) = delete;
 
-  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path path() const { return "/proc/self/fd/" + std::to_string(file_); }
 
  private:
-  std::filesystem::path path_;
+  int file_ = memfd_create("weights", MFD_CLOEXEC);
 };
 
 /// The weights of models/gpt2, each name with a prefix.
