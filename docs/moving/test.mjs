@@ -305,7 +305,7 @@ const figures = {
       await ask(figure, "train_begin", { task: "reverse", seed: 1 });
       expectNear((await ask(figure, "train_steps", { count: 4 })).losses, first, "the first losses");
       const losses = async (n) => (await numbersIn(figure, ".loss data"))[n];
-      const trained = async () => { await figure.locator('.step[value="120"]').waitFor({ timeout: 300_000 }); await settled(figure); };
+      const trained = async (steps = 120) => { await figure.locator(`.step[value="${steps}"]`).waitFor({ timeout: 600_000 }); await settled(figure); };
       const began = performance.now();
       await figure.getByRole("button", { name: "Train" }).click();
       await trained();
@@ -327,6 +327,17 @@ const figures = {
       await trained();
       expectNear([await losses(0)], [last], "the last loss, trained again");
       expect((await losses(1)) > 1, `gradient descent ends at ${await losses(1)}`);
+      // The other task, with its own number of steps
+      await figure.getByLabel("Break it").press("Home");
+      await figure.getByLabel("Task").selectOption("induction");
+      await settled(figure);
+      await ask(figure, "train_begin", { task: "induction", seed: 1 });
+      const others = [2.7683869907099283, 2.774633608330086, 2.713543524583402, 2.7419112087889586];
+      expectNear((await ask(figure, "train_steps", { count: 4 })).losses, others, "the first losses of induction");
+      await figure.getByRole("button", { name: "Train" }).click();
+      await trained(300);
+      expect((await losses(0)) < 0.05, `induction ends at ${await losses(0)}`);
+      expectNear(await numbersIn(figure, ".accuracy"), [1], "right tokens of induction");
     },
   },
   small: {

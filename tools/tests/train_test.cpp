@@ -121,7 +121,7 @@ TEST(Trainings, HaveAnOutcomeAtTheirEnd) {
   TrainOptions options;
   options.steps = 2;
   TrainingProcess training(recipe_of(breaks().front(), options, false), Variant::right, "");
-  training.wait([] { return true; });
+  training.wait([] { return true; }, std::chrono::minutes(2));  // with sanitizers, beside other tests
   const TrainingReport report = training.report();
   EXPECT_EQ(report.losses.size(), 2U);
   ASSERT_TRUE(report.outcome);
