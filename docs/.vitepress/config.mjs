@@ -51,7 +51,6 @@ export default {
     outline: "deep",
     ...(repository && { socialLinks: [{ icon: "github", link: repository, ariaLabel: "The repository" }], editLink: { pattern: `${repository}/blob/HEAD/:path`, text: "This page in the repository" } }),
     nav: [
-      { text: "Curriculum", link: "/docs/curriculum" },
       { text: "Interview", link: "/docs/interview" },
       { text: "From PyTorch", link: "/docs/from_pytorch" },
       { text: "Glossary", link: "/docs/glossary" },
