@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <armadillo>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <map>
 #include <random>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -39,11 +41,13 @@ std::vector<arma::uword> column(const arma::umat& x, arma::uword b) { return {x.
 // ------------------------------------------------------------------------------------------------- mistakes that are made
 // First: what has run in this process without a mistake makes none in a process that it starts.
 
+constexpr std::chrono::minutes patience{1};  // for a step, with sanitizers and beside other tests
+
 /// What a process reports of its first steps.
 std::vector<double> first_losses(const Break& broken, Variant variant, const std::string& mistake) {
   constexpr std::size_t count = 4;
   TrainingProcess training(recipe_of(broken, {}, false), variant, mistake);
-  training.wait([&] { return training.report().losses.size() < count; });
+  training.wait([&] { return training.report().losses.size() < count; }, patience);
   std::vector<double> losses = training.report().losses;
   EXPECT_GE(losses.size(), count) << broken.name;
   losses.resize(count);
@@ -66,12 +70,13 @@ TEST(Trainings, EachMistakeIsMade) {
 bool shows(const Recipe& recipe, const std::string& mistake, std::size_t steps) {
   const auto first = [&](const std::string& id) {
     TrainingProcess training(recipe, Variant::right, id);
-    training.wait([&] { return training.report().losses.size() < steps; });
+    training.wait([&] { return training.report().losses.size() < steps; }, patience);
     return training.report().losses;
   };
   static std::map<std::size_t, std::vector<double>> of_right_code;  // of so many steps, each with its recipe
   std::vector<double>& right = of_right_code[steps];
   if (right.empty()) right = first("");
+  if (right.size() < steps) throw std::runtime_error("right code makes too few steps");
   const std::vector<double> losses = first(mistake);
   if (losses.empty()) return false;
   if (losses.size() < steps) return true;
@@ -121,7 +126,7 @@ TEST(Trainings, HaveAnOutcomeAtTheirEnd) {
   TrainOptions options;
   options.steps = 2;
   TrainingProcess training(recipe_of(breaks().front(), options, false), Variant::right, "");
-  training.wait([] { return true; }, std::chrono::minutes(2));  // with sanitizers, beside other tests
+  training.wait([] { return true; }, patience);
   const TrainingReport report = training.report();
   EXPECT_EQ(report.losses.size(), 2U);
   ASSERT_TRUE(report.outcome);
