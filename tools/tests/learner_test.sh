@@ -107,7 +107,7 @@ expect 0 "✓ 01.1: " -- learn check 01.1
 expect 8 "likely  the scores are not divided by √D" "where   $lesson" -- ctest --preset lesson-01
 in_order() { grep -oE '^ *([0-9]+: )? *(likely|where|hint|shape|got) ' "$output" | grep -oE '[a-z]+' | head -5 | tr '\n' ' '; }
 holds "ctest begins with the diagnosis, too" [ "$(in_order)" = "likely where hint shape got " ]
-expect 0 "> passed, fails now    01 " "2 of $lessons lessons passed, 1 fails now" -- learn list # 01 is the current one
+expect 0 "> passed, fails now  01 " "2 of $lessons lessons passed, 1 fails now" -- learn list # 01 is the current one
 
 # what the README's picture shows is what it prints; docs/figures/record_terminal and draw.py renew the picture
 docs/figures/record_terminal "$copy" "$tool" >"$scratch/terminal.ansi"
