@@ -137,9 +137,9 @@ sleep 1
 expect 1 -- pgrep -f "$scratch/course/learn"
 
 # where TERM is ignored, the reporter ends with the building, too
-printf '#!/bin/sh\nexec %s 1\n' "$(type -P sleep)" >"$scratch/lasting"
+printf '#!/bin/sh\nexec %s 4\n' "$(type -P sleep)" >"$scratch/lasting"
 chmod +x "$scratch/lasting"
-machine deaf "$root" "c++=$compiler" "g++=$compiler" 'cmake=echo cmake version 3.25.1' "sleep=exec $(type -P sleep) 0.3" \
+machine deaf "$root" "c++=$compiler" "g++=$compiler" 'cmake=echo cmake version 3.25.1' "sleep=exec $(type -P sleep) 2" \
   "ninja=$(type -P ln) -sf '$scratch/lasting' \"\$2/\$3\""
 deaf() (
   trap '' TERM

@@ -177,9 +177,9 @@ class Evidence {
   }
 
   /// Whether a mistake can be named for a comparison about this task. What passes there and would fail with the mistake
-  /// speaks against it; what passes elsewhere does not, because the same may be wrong in another function. What fails
-  /// in another way may come from a second mistake; but if all that agrees may do so by chance, the mistake has to
-  /// explain everything, or nearly.
+  /// speaks against it; what passes elsewhere does not, because the same may be wrong in another function. It has to
+  /// explain nearly everything that fails about the task; and if all that agrees may do so by chance, nearly everything
+  /// that fails.
   bool supports(const std::string& id, const std::string& task) {
     const Balance& whole = whole_[id];
     const Balance& about = tasks_[{task, id}];
@@ -380,12 +380,15 @@ void Recordings::thin_out() {
   for (auto& [check, places] : checks_) {
     std::map<std::string, int> kept;
     for (auto place = places.begin(); place != places.end();) {
+      if (place->first == anything) {
+        ++place;
+        continue;
+      }
       const auto& got = place->second.got;
-      const bool needed = place->first == anything || std::any_of(got.begin(), got.end(), [&](const auto& one) {
-                            return kept[one.first] < enough;
-                          });
+      const bool needed =
+          std::any_of(got.begin(), got.end(), [&](const auto& one) { return kept[one.first] < enough; });
       if (needed) {
-        for (const auto& [id, print] : got) kept[id] += place->first == anything ? 0 : 1;
+        for (const auto& [id, print] : got) ++kept[id];
       }
       place = needed ? std::next(place) : places.erase(place);
     }

@@ -321,8 +321,8 @@ bool shows_one_of(const CheckResult& check, const std::vector<std::string>& ids)
          });
 }
 
-/// The other checks that fail by the mistake that this one shows: "11 more checks fail for this reason". Those of another task say
-/// nothing about what is written there.
+/// The other checks that fail by the mistake that this one shows: "11 more checks fail for this reason". Those of another
+/// task say nothing about what is written there.
 Lines same_mistake(const Report& report, const CheckResult& first) {
   const Failure* shown = first.shown();
   if (shown == nullptr || shown->likely.empty()) return {};
