@@ -563,8 +563,12 @@ for (const [name, { lesson, path, compare }] of Object.entries(figures)) {
         if (moved.length) window.shifts.push([e.value, ...moved.map(({ outerHTML }) => outerHTML.slice(0, 80))]);
       })).observe({ type: "layout-shift", buffered: true });
     });
-    await page.goto(origin + (path ?? `/lessons/${lessonOf(lesson)}/`), { waitUntil: "load" });
-    await page.keyboard.press("Shift"); // a reader is there: all is laid out
+    const open = async () => { // at its beginning: where a reload stays in the middle, what is above is laid out late, and moves the rest
+      await page.goto("about:blank");
+      await page.goto(origin + (path ?? `/lessons/${lessonOf(lesson)}/`), { waitUntil: "load" });
+      await page.keyboard.press("Shift"); // a reader is there: all is laid out
+    };
+    await open();
     const figure = page.locator(`.moving.${name}`).first();
     expect(await figure.count(), `there is no figure ${name} on ${page.url()}: was the site built with Emscripten?`);
     expect((await figure.getAttribute("aria-busy")) === "true", `${name} was loaded before it came into view`);
@@ -581,7 +585,7 @@ for (const [name, { lesson, path, compare }] of Object.entries(figures)) {
     if (cut.length) note(`cut at the right: ${cut[0]}`);
     await figure.screenshot({ path: join(site, "shots", `${name}_${width}.png`) });
     await tryTo(() => compare(figure, page));
-    await page.reload({ waitUntil: "load" });
+    await open();
     await ready(figure);
     for (const how of hasTouch ? ["touch"] : ["keyboard", "mouse"]) await tryTo(() => operate(figure, page, how));
     let each;
