@@ -14,9 +14,9 @@ def packed():
 
     figure = Figure("in_proj_weight is three blocks of E rows; each, transposed, is one of W_q, W_k and W_v", 262)
     figure.text(124, 22, "in_proj_weight", "strong", "middle")
-    figure.text(124, 37, "3E x E, (out x in)", "dim small", "middle")
+    figure.text(124, 37, "3E x E (out x in)", "dim small", "middle")
     figure.text(290, 22, "here", "strong", "middle")
-    figure.text(290, 37, "E x E, (in x out)", "dim small", "middle")
+    figure.text(290, 37, "E x E (in x out)", "dim small", "middle")
     for part, (name, colour) in enumerate(PARTS):
         top = 46 + part * band
         block = weight[part * E : (part + 1) * E]

@@ -83,7 +83,7 @@ def bugs():
             for i, j in np.argwhere(SEEN == 0) if name == "13.2" else ():
                 figure.line((x + j * cell, top + (i + 1) * cell), (x + (j + 1) * cell, top + i * cell))
     figure.text(12, 298, "Purple: correct; red: with the bug. A row is an", "dim small")
-    figure.text(12, 311, "output; column j: how much of token j goes into it.", "dim small")
+    figure.text(12, 311, "output; column j: how much of value j is in it.", "dim small")
     return figure
 
 
@@ -96,9 +96,10 @@ def rows():
     figure.text(62, 22, "correct weights", "strong")
     figure.text(226, 22, "13.6 mixes with", "strong")
     tops = (40, 40 + cell * QUERIES + 20)
+    queries = [f"q{i + 1}" for i in range(QUERIES)]
     for head, top in enumerate(tops):
-        figure.text(50, top + cell * QUERIES / 2 + 4, f"head {head}", "dim small", "end")
-        figure.matrix(62, top, right[head], None, (cell, cell), shade=0.7, colour="purple")
+        figure.text(40, top - 5, f"head {head}", "dim small", "end")
+        figure.matrix(62, top, right[head], None, (cell, cell), shade=0.7, colour="purple", rows=queries)
     target = 40 + (cell * QUERIES + 20) / 2
     figure.matrix(234, target, wrong, None, (cell, cell), shade=0.7, colour="red")
     for place in range(QUERIES):
@@ -106,7 +107,7 @@ def rows():
         assert np.allclose(wrong[place], right[head][row])
         start = tops[head] + cell * (row + 0.5)
         figure.arrow((64 + width, start), (230, target + cell * (place + 0.5)), colour="red")
-    for line, words in enumerate(("rows 0 to 3 of head 0", "would be correct here")):
+    for line, words in enumerate(("rows q1 to q4 of head 0", "would be correct here")):
         figure.text(234 + width / 2, target + cell * QUERIES + 18 + 14 * line, words, "dim small", "middle")
     return figure
 

@@ -111,7 +111,7 @@ def roofline():
     for value in (1, 10, 100):
         figure.text(left - 6, y(value) + 4, str(value), "dim small", "end")
     figure.text(left - 6, y(peak) + 4, "312", "dim small", "end")
-    figure.text(8, 18, "TFLOP/s at most", "dim small")
+    figure.text(8, 18, "attainable TFLOP/s", "dim small")
     figure.text(right, 18, "attention of OPT-13B, 2048 tokens each", "small", "end")
     for value in (1, 10, 100, 1000):
         figure.text(x(value), bottom + 15, str(value), "dim small", "middle")

@@ -63,7 +63,7 @@ def memories():
     levels = (
         (40, 46, "registers", "256 KB", "green", ("output, m, sum;", "the scores of a tile"), "registers"),
         (104, 46, "SRAM", "192 KB", "blue", ("a block of Q; blocks of", "K and V, one by one"), "L1, L2 cache"),
-        (198, 36, "L2", "40 MB for all", "purple", ("K and V of a head, if", "they fit: 2 MB here"), "L3 cache"),
+        (198, 36, "L2", "40 MB for all", "purple", ("K and V of a head, if", "they fit: 2 MB in float"), "L3 cache"),
         (262, 54, "HBM", "40 GB", "orange", ("Q, K, V, output, lse:", "whole; no score, ever"), "main memory"),
     )
     for top, height, name, size, colour, kept, processor in levels:

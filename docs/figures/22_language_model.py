@@ -63,13 +63,13 @@ def sampling():
         "running sum is 0.52, 0.71, 0.90, 0.97 and 1: token 4 crosses 0.75, and belongs to the nucleus",
         394,
     )
-    for k, (case, title) in enumerate((("plain", "the softmax"), ("cold", "T = 0.5"), ("hot", "T = 2"))):
+    for k, (case, title) in enumerate((("plain", "T = 1"), ("cold", "T = 0.5"), ("hot", "T = 2"))):
         left = 12 + 116 * k
         figure.text(left, 18, title, "small strong")
         for i, value in enumerate(golden("22_language_model", "by_hand", case)[0]):
             x, height = left + 21 * i, 74 * value
             figure.rect(x, 106 - height, 17, max(height, 1), "blue", 0.7, None, 2)
-            text = f"{value:.{2 if value >= 0.005 else 3}f}".lstrip("0")
+            text = f"{value:.2f}".lstrip("0") if value >= 0.005 else "0"
             figure.text(x + 8.5, 102 - height, text, "small", "middle")
             figure.text(x + 8.5, 120, str(i), "small dim", "middle")
     figure.text(12, 138, logits, "small dim")

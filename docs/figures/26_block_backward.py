@@ -79,7 +79,7 @@ def graph():
         figure.arrow(*tip, colour=colour)
     # what is saved goes across
     left, right = FORWARD + 24 + WIDTH, BACKWARD + 24
-    for top, stream, inside in ((first, "X", ("Q, K, V,", "weights")), (second, "h", ("gate, up",))):
+    for top, stream, inside in ((first, "X", ("Q, K, V,", "weights")), (second, "h", ("gate,", "up"))):
         fork, bend = FORWARD + 24 + WIDTH / 2, BACKWARD - 22
         figure.line((fork, top), (bend, top), (bend, top + 25), colour="purple", dashed=True)
         figure.arrow((bend, top + 25), (right, top + 25), colour="purple", dashed=True)
@@ -114,7 +114,7 @@ def projection():
     figure = Figure(
         "What LayerNorm's backward pass takes out of a gradient, as vectors: its mean, then its part along the normalized row. "
         "Each time what is left is at a right angle to what was removed",
-        268,
+        282,
     )
     X = golden(LESSON, "layer_norm_by_hand", "X")[0, 0]
     g = (golden(LESSON, "layer_norm_by_hand", "d_output")[0, 0] * golden(LESSON, "layer_norm_by_hand", "weight")).round(
@@ -135,14 +135,20 @@ def projection():
     right_triangle(figure, 24, 118, lengths["g"], lengths["m"], lengths["c"], 18, ("purple", "dim", "blue"), names)
     figure.text(206, 20, "2. Remove along x̂", "small strong")
     names = ("g − mean", "along x̂", "rest")
-    right_triangle(figure, 258, 118, lengths["c"], lengths["a"], lengths["r"], 20, ("blue", "green", "orange"), names)
-    rows = (("g", g, "purple"), ("mean", mean, "dim"), ("along x̂", along, "green"), ("rest", rest, "orange"))
+    right_triangle(figure, 258, 118, lengths["c"], lengths["a"], lengths["r"], 18, ("blue", "green", "orange"), names)
+    rows = (
+        ("g", g, "purple"),
+        ("− mean", mean, "dim"),
+        ("= g − mean", centred, "blue"),
+        ("− along x̂", along, "green"),
+        ("= rest", rest, "orange"),
+    )
     for k, (name, values, colour) in enumerate(rows):
         y = 164 + 18 * k
-        figure.text(24, y, ("", "− ", "− ", "= ")[k] + name, f"{colour} small strong")
+        figure.text(24, y, name, f"{colour} small strong")
         figure.text(112, y, row(values), "small mono")
         figure.text(348, y, f"length {np.linalg.norm(values):.3g}", "dim small", "end")
-    figure.text(24, 250, "Divided by the root, 3, the rest is d_x.", "dim small")
+    figure.text(24, 264, "Divided by the root, 3, the rest is d_x.", "dim small")
     return figure
 
 

@@ -71,7 +71,7 @@ def valley():
         figure.text(x, y + 4, f"{level:.0f}", "dim small", "middle")
     paths = (
         (sgd_path(60), "orange", {1: (-10, 12), 2: (10, -3), 3: (10, 14), 4: (9, 1)}),
-        (adam_path(60), "blue", {5: (12, -4), 10: (-2, 17), 20: (-14, 12), 30: (10, -2), 60: (12, 14)}),
+        (adam_path(60), "blue", {5: (12, -4), 10: (-2, 17), 15: (0, 18), 30: (10, -2), 60: (12, 14)}),
     )
     for path, colour, labels in paths:
         figure.line(*(place(point) for point in path), colour=colour, width=1.6)
@@ -92,10 +92,10 @@ def valley():
     figure.line((x, y - 5), (x, y + 5), colour="ink", width=1.6)
     figure.text(x + 2, y - 22, "lowest, loss 0", "small strong", "middle")
     figure.line((12, 240), (32, 240), colour="orange", width=2)
-    figure.text(38, 244, "gradient descent: after 60 steps the", "small")
-    figure.text(38, 258, f"loss is {loss_at(paths[0][0][60]):.1f}", "small")
+    figure.text(38, 244, "gradient descent, rate 0.009: after 60", "small")
+    figure.text(38, 258, f"steps the loss is {loss_at(paths[0][0][60]):.1f}", "small")
     figure.line((12, 274), (32, 274), colour="blue", width=2)
-    figure.text(38, 278, f"Adam: after 60 steps it is {loss_at(paths[1][0][60]):.2f}", "small")
+    figure.text(38, 278, f"Adam, rate 0.15: after 60 steps it is {loss_at(paths[1][0][60]):.2f}", "small")
     return figure
 
 
@@ -294,7 +294,7 @@ def computed_curves():
 
 
 def curves():
-    figure = Figure("The loss of a tiny model that learns to reverse five symbols, with four ways of training", 272)
+    figure = Figure("The loss of a tiny model that learns to reverse five symbols, with four ways of training", 286)
     left, right, top, bottom = 42, 232, 30, 206
     most = 2.5
 
@@ -315,14 +315,15 @@ def curves():
     lines = (
         ("small", "green", "8 3 2 3", "AdamW, 0.0003", -3),
         ("large", "purple", "2 3", "AdamW, 0.1", 4),
-        ("sgd", "orange", "8 4", "gradient step, 0.5", -2),
+        ("sgd", "orange", "8 4", "descent, 0.5", -2),
         ("schedule", "blue", False, "AdamW, schedule", 4),
     )
     for name, colour, dashes, label, shift in lines:
         points = [place(EVERY * (k + 0.5), mean) for k, mean in enumerate(CURVES[name])]
         figure.line(*points, colour=colour, width=2, dashed=dashes)
         figure.text(right + 6, points[-1][1] + shift, label, f"{colour} small strong")
-    figure.text(12, 258, "schedule: up to 0.01, then down; means of 10 steps", "dim small")
+    figure.text(12, 258, "schedule: up to 0.01, then down; others: constant", "dim small")
+    figure.text(12, 272, "descent: gradient descent. Means of 10 steps.", "dim small")
     return figure
 
 

@@ -66,7 +66,7 @@ def figures():
             figure.text(x + CELL * (i + 0.5), TOP - 5, token, "dim small", "middle")
             figure.text(x - 5, TOP + CELL * (i + 0.5) + 3, token, "dim small", "end")
             for j, percent in enumerate(panel["percents"][i][: i + 1]):
-                figure.rect(x + CELL * j, TOP + CELL * i, CELL, CELL, "blue", 0.06 + 0.94 * percent / 100, None, 1)
+                figure.rect(x + CELL * j, TOP + CELL * i, CELL, CELL, "purple", 0.06 + 0.94 * percent / 100, None, 1)
     words = "One of four heads. Row: a token; column: a token that it looks at. The darker, the more."
     figure.text(LEFT, TOP + 20 * CELL + 20, words, "dim small")
     return {"learned": figure}

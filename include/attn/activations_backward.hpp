@@ -8,7 +8,7 @@
 
 namespace attn {
 
-// Backward passes of lesson 20's activations: d_y times the derivative at x, number by number. Right for numbers as
+// Backward passes of lesson 20's activations: d_y times the derivative at x, element by element. Right for numbers as
 // large as 1e4: gelu_backward(-1e4, 1) is 0, not NaN. d_x has the shape of x. All throw std::invalid_argument naming
 // x or d_y, its shape and what was expected.
 

@@ -17,7 +17,7 @@ struct AdamWConfig {
 
 /// What AdamW remembers between steps: plain data, to be saved with the model. A new one is empty.
 struct AdamWState {
-  std::vector<arma::vec> m;  ///< for each parameter, the running mean of its gradients, number by number
+  std::vector<arma::vec> m;  ///< for each parameter, the running mean of its gradients, element by element
   std::vector<arma::vec> v;  ///< likewise, of their squares
   arma::uword t = 0;         ///< how many steps were made
 };

@@ -7,7 +7,7 @@
 
 namespace attn {
 
-// Each takes x and d_y (L x F x B), and gives d_x (L x F x B): d_y times the derivative at x, number by number. Reject
+// Each takes x and d_y (L x F x B), and gives d_x (L x F x B): d_y times the derivative at x, element by element. Reject
 // shapes that differ.
 
 arma::cube relu_backward(const arma::cube& x, const arma::cube& d_y) {
