@@ -188,8 +188,8 @@ bool run_tests(const fs::path& root) {
   const fs::path folder = build_folder(root);
   const fs::path log = folder / "verify.log";
   setenv(digest_variable, digest_of_repository(root, folder).c_str(), 1);
-  const bool passed = run_with_progress("testing the tools", {"ctest", "--preset", preset, "-E", "^(lesson|judged)\\."},
-                                        root, log) == 0;
+  const bool passed = run_with_progress("testing the tools, the longest first",
+                                        {"ctest", "--preset", preset, "-E", "^(lesson|judged)\\."}, root, log) == 0;
   print_tests(read_file(log));
   return passed;
 }
@@ -273,7 +273,7 @@ bool print_judgements(const std::vector<Lesson>& lessons, const std::map<std::st
 
 std::string progress_text(const std::string& what, int done, int all, std::chrono::duration<double> passed) {
   std::string text = what + ": " + std::to_string(done) + " of " + std::to_string(all);
-  if (done == 0 || done == all || passed.count() < 2) return text;
+  if (10 * done < all || done == all || passed.count() < 2) return text;  // the first ones say little of the rest
   const double left = passed.count() * (all - done) / done;
   if (left < 50) return text + ", about " + std::to_string(10 * std::lround(std::ceil(left / 10))) + " s left";
   return text + ", about " + std::to_string(std::lround(left / 60)) + " min left";

@@ -70,7 +70,7 @@ TEST(VerifyLessons, RefusesALessonWithoutChecks) {
 
 TEST(ProgressText, SaysHowLongTheRestTakes) {
   using seconds = std::chrono::duration<double>;
-  EXPECT_EQ(progress_text("building", 0, 90, seconds(20)), "building: 0 of 90");
+  EXPECT_EQ(progress_text("building", 8, 90, seconds(20)), "building: 8 of 90");
   EXPECT_EQ(progress_text("building", 45, 90, seconds(15)), "building: 45 of 90, about 20 s left");
   EXPECT_EQ(progress_text("building", 30, 90, seconds(60)), "building: 30 of 90, about 2 min left");
   EXPECT_EQ(progress_text("building", 30, 90, seconds(27)), "building: 30 of 90, about 1 min left");
