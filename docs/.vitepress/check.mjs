@@ -36,6 +36,10 @@ function look() {
     const numbers = block.localName === "pre" && !/commands|language-\w/.test(block.parentElement.className);
     if (box.left < 0 || box.right > width + 1) cut.push(`${name} is cut: it reaches from ${box.left | 0} to ${box.right | 0} of ${width}`);
     if (block.scrollWidth > block.clientWidth + 1 && block.clientWidth > 0 && !(phone && numbers)) cut.push(`${name} needs ${block.scrollWidth} pixels, and has ${block.clientWidth}`);
+    if (block.localName === "img") { // docs/figures/svg.py: letters of 12, shown one and a half times as large where there is room
+      const size = (18 * box.width) / block.naturalWidth;
+      if (size < 9) cut.push(`${name} is shrunk to letters of ${size.toFixed(1)} pixels`);
+    }
     for (const svg of block.matches(".formula") ? block.querySelectorAll("svg") : []) {
       const ex = svg.viewBox.baseVal.height / 1000; // in em
       const size = svg.getBoundingClientRect().height / ex;

@@ -65,25 +65,31 @@ function stackTables(md) {
   });
 }
 
-/** A picture that stands alone is a figure: its caption is its title here, or else the title in the picture. */
+/** A picture that stands alone is a figure: its caption is its title here, or else the title in the picture. Phones get NAME_phone.svg, if there is one. */
 function captionFigures(md) {
   md.core.ruler.after("inline", "caption-figures", ({ tokens, env, Token }) => {
     const folder = dirname(env.relativePath === "index.md" ? "docs/home.md" : env.relativePath);
-    const svgOf = (image) => {
-      const file = normalize(join(folder, image.attrGet("src")));
+    const svgOf = (name) => {
+      const file = normalize(join(folder, name));
       return isFile(file) ? read(file) : "";
     };
-    for (const image of tokens.flatMap(({ children }) => children ?? []).filter(({ type }) => type === "image")) {
-      const [, width, height, shown] = svgOf(image).match(/viewBox="0 0 (\S+) (\S+)" width="(\S+)"/) ?? [];
-      if (shown) image.attrs.push(["width", shown], ["height", Math.round((height * shown) / width)]); // the page does not move when the picture comes
-    }
+    const sizeOf = (name) => { // the page does not move when the picture comes
+      const [, width, height, shown] = svgOf(name).match(/viewBox="0 0 (\S+) (\S+)" width="(\S+)"/) ?? [];
+      return shown ? [["width", shown], ["height", Math.round((height * shown) / width)]] : [];
+    };
+    for (const image of tokens.flatMap(({ children }) => children ?? []).filter(({ type }) => type === "image")) image.attrs.push(...sizeOf(image.attrGet("src")));
     tokens.forEach(({ type, children }, i) => {
       if (type !== "inline" || children.length !== 1 || children[0].type !== "image" || tokens[i - 1].type !== "paragraph_open") return;
       tokens[i - 1].tag = tokens[i + 1].tag = "figure";
       const html = (content) => Object.assign(new Token("html_inline", "", 0), { content });
-      const title = children[0].attrGet("title");
-      const [whole = "", first] = svgOf(children[0]).match(/<title>((.*?)(?:[.:;](?= ).*?)?)<\/title>/)?.slice(1) ?? [];
+      const [title, source] = [children[0].attrGet("title"), children[0].attrGet("src")];
+      const [whole = "", first] = svgOf(source).match(/<title>((.*?)(?:[.:;](?= ).*?)?)<\/title>/)?.slice(1) ?? [];
       const caption = title ? escapeHtml(title) : whole.length <= 110 ? whole : first;
+      const phone = source.replace(/\.svg$/, "_phone.svg");
+      if (svgOf(phone)) {
+        children.unshift(html(`<picture><source media="(max-width: 640px)" srcset="./${phone}" ${sizeOf(phone).map(([name, value]) => `${name}="${value}"`).join(" ")}>`));
+        children.push(html("</picture>"));
+      }
       children.push(html(`<figcaption>${caption.replace(/([^.])$/, "$1.")} `));
       if (/^lessons\//.test(env.relativePath)) {
         const open = new Token("link_open", "a", 1);
