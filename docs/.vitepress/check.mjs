@@ -29,7 +29,7 @@ function look() {
   const width = document.documentElement.clientWidth;
   const phone = width < 640;
   const cut = [];
-  for (const block of document.querySelectorAll(".vp-doc :is(pre, table, .formula, img, figure, .softmax)")) {
+  for (const block of document.querySelectorAll(".vp-doc :is(pre, table, .formula, img, figure, .moving)")) {
     const box = block.getBoundingClientRect();
     if (box.width === 0) continue; // in the list of a filter
     const name = `${block.className || block.localName} "${(block.innerText || block.alt || "").slice(0, 40).replace(/\s+/g, " ")}"`;

@@ -112,7 +112,7 @@ function fitLinks(md) {
           const href = token.attrGet("href");
           unlinks = !isPage(href) && !repository;
           if (!isPage(href)) token.attrSet("href", linkTo(normalize(join(dirname(env.relativePath), href))));
-          if (env.relativePath === "index.md") token.attrSet("href", href.replace(/^\.\.\//, "")); // docs/home.md
+          if (env.relativePath === "index.md" && !/^(#|https?:)/.test(href)) token.attrSet("href", normalize(join("docs", href))); // docs/home.md
           token.attrSet("href", token.attrGet("href").replace(/(^|\/)README\.md/, (_, before) => before || "./"));
         }
         if (unlinks && token.type.startsWith("link_")) Object.assign(token, { type: "text", tag: "", content: "", nesting: 0 });
@@ -254,6 +254,7 @@ function addFacts(md) {
       state.src = state.src.replace("<!-- map -->", `<ul class="map">\n${groups.map(card).join("\n")}\n</ul>\n\n${lessons.length} lessons, ${all} in all.`);
     }
   });
+    if (repository) state.src = state.src.replaceAll("ADDRESS-OF-THIS-REPOSITORY", repository);
 }
 
 /** <!-- moving: softmax --> is a figure of docs/moving/, where its module is built. */

@@ -566,7 +566,7 @@ const server = await serve(join(site, "pages"), 0);
 const origin = `http://127.0.0.1:${server.address().port}`;
 mkdirSync(join(site, "shots"), { recursive: true });
 
-for (const [name, { lesson, path, compare }] of Object.entries(figures)) {
+for (const [name, { lesson, compare }] of Object.entries(figures)) {
   if (only && !only.split(",").includes(name)) continue;
   for (const [width, colorScheme, hasTouch] of [[360, "dark", true], [1280, "light", false]]) {
     const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme, hasTouch, reducedMotion: hasTouch ? "no-preference" : "reduce" });
@@ -588,7 +588,7 @@ for (const [name, { lesson, path, compare }] of Object.entries(figures)) {
     });
     const open = async () => { // at its beginning: where a reload stays in the middle, what is above is laid out late, and moves the rest
       await page.goto("about:blank");
-      await page.goto(origin + (path ?? `/lessons/${lessonOf(lesson)}/`), { waitUntil: "load" });
+      await page.goto(`${origin}/lessons/${lessonOf(lesson)}/`, { waitUntil: "load" });
       await page.keyboard.press("Shift"); // a reader is there: all is laid out
     };
     await open();
