@@ -160,15 +160,32 @@ std::vector<std::string> topics_of(const std::string& page, const std::vector<En
   return topics;
 }
 
-/// Links to questions: those asked often first, and among them the first of each topic before the second of any.
+/// How the links begin of those questions that docs/interview.md puts first, in lines `<!-- first: Why several heads? -->`.
+std::vector<std::string> first_of(const std::string& page, const std::vector<Entry>& entries) {
+  const std::regex line("<!-- first: (.*) -->");
+  std::vector<std::string> first;
+  for (std::sregex_iterator found(page.begin(), page.end(), line), end; found != end; ++found) {
+    const std::string begin = "[" + (*found)[1].str() + "](";
+    const auto is_it = [&](const Entry& entry) { return begins_with(entry.link, begin); };
+    if (std::none_of(entries.begin(), entries.end(), is_it)) {
+      throw std::runtime_error("docs/interview.md puts a question first that no chapter asks: " + (*found)[1].str());
+    }
+    first.push_back(begin);
+  }
+  return first;
+}
+
+/// Links to questions: those asked often first, and among them the first of each topic before the second of any. Those that the
+/// page puts first have places below zero.
 using Ranked = std::set<std::tuple<lesson::Asked, int, int, std::string>>;  // asked, place in its topic, topic, link
 
 /// Which questions to take with 15, 30, 60 and 120 minutes, as a section of Markdown. A longer time adds to a shorter one.
 std::string by_minutes(const Ranked& questions) {
   std::string section =
       "## By minutes\n\n"
-      "An answer takes two to three minutes. Questions asked often come first; among them, one of each topic before a "
-      "second of\nany. A longer time adds to a shorter one.\n";
+      "An answer takes two to three minutes. After what is asked first, questions asked often come before others; "
+      "among them, one\nof each topic before a second of any. A longer time adds to a shorter one. What a senior "
+      "interviewer would add to an answer\nis in `interview.md` beside its chapter.\n";
   constexpr double minutes_per_question = 2.5;
   int taken = 0;
   auto next = questions.begin();
@@ -189,8 +206,10 @@ Derived questions(const fs::path& root, const std::vector<Lesson>& lessons) {
   const fs::path page = "docs/interview.md";
   std::vector<Entry> entries;
   for (const auto& lesson : lessons) add_entries(lesson, entries);
-  const auto topics = topics_of(read_file(root / page), entries);
+  const std::string text = read_file(root / page);
+  const auto topics = topics_of(text, entries);
   std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.asked < b.asked; });
+  const auto first = first_of(text, entries);
   std::string sections;
   Ranked ranked;
   for (int topic = 0; topic < static_cast<int>(topics.size()); ++topic) {
@@ -200,7 +219,12 @@ Derived questions(const fs::path& root, const std::vector<Lesson>& lessons) {
     for (const auto& entry : entries) {
       if (entry.topic != heading) continue;
       sections += "- " + entry.link + " (lesson " + entry.number + ", " + word_of(entry.asked) + " asked)\n";
-      ranked.emplace(entry.asked, place++, topic, entry.link);
+      const auto chosen =
+          std::find_if(first.begin(), first.end(), [&](const auto& begin) { return begins_with(entry.link, begin); });
+      const int before_all = static_cast<int>(chosen - first.end());  // 0: it is not put first
+      ranked.emplace(before_all < 0 ? lesson::Asked::often : entry.asked, before_all < 0 ? before_all : place, topic,
+                     entry.link);
+      ++place;
     }
   }
   return with_part(root, page, "questions", by_minutes(ranked) + sections);

@@ -146,6 +146,16 @@ TEST_F(DerivedFiles, EndTheQuestionsByMinutesWithTheLastQuestion) {
   EXPECT_THAT(by_minutes(), AllOf(HasSubstr("### 30 minutes: add 6 questions\n"), Not(HasSubstr("hour"))));
 }
 
+TEST_F(DerivedFiles, BeginWithTheQuestionsThatThePagePutsFirst) {
+  write_questions("07_one", "0", 3, 6);
+  write_questions("08_two", "1", 2, 6);
+  const std::string page = read("docs/interview.md");
+  write("docs/interview.md", "<!-- first: 1.1 -->\n<!-- first: 0.5 -->\n" + page);
+  EXPECT_THAT(linked_in(by_minutes()), StartsWith("1.1 0.5 0.0 1.0 0.1 0.2 1.2 0.3"));
+  write("docs/interview.md", "<!-- first: 1.6 -->\n" + page);
+  EXPECT_THAT(find_stale(root), ElementsAre("docs/interview.md puts a question first that no chapter asks: 1.6"));
+}
+
 TEST_F(DerivedFiles, HoldAPresetOfEachKindForEveryLesson) {
   write_derived(root);
   for (
