@@ -193,6 +193,14 @@ function keepSpaces(md) {
   md.renderer.rules.softbreak = () => " ";
 }
 
+/** Code breaks at spaces: not within an option such as --all, and not within a small matrix. */
+function keepWords(md) {
+  const { code_inline } = md.renderer.rules;
+  const word = /(?<!\S)(?:\[[^\][]+;[^\][]+\]|\S*[-/]\S+)(?!\S)/g;
+  const keep = (one) => (one.length > (one[0] === "[" ? 34 : 24) ? one : `<span class="whole">${one}</span>`); // what is longer may need two lines
+  md.renderer.rules.code_inline = (...all) => code_inline(...all).replace(/(?<=^<code[^>]*>).*(?=<\/code>$)/s, (code) => code.replace(word, keep));
+}
+
 /** {{ }} in code is a matrix, not a template of Vue's. */
 function keepBraces(md) {
   const { code_inline } = md.renderer.rules;
@@ -265,4 +273,4 @@ function moveFigures(md) {
   };
 }
 
-export const plugins = [typesetFormulas, measureCode, addFacts, dropBadges, nameTerms, stackTables, captionFigures, fitLinks, linkMentions, keepSpaces, keepBraces, moveFigures];
+export const plugins = [typesetFormulas, measureCode, addFacts, dropBadges, nameTerms, stackTables, captionFigures, fitLinks, linkMentions, keepSpaces, keepWords, keepBraces, moveFigures];
