@@ -1,9 +1,11 @@
 // The book as a web site: docs/site builds it from the Markdown of the repository, of which nothing is copied.
 import { join } from "node:path";
-import { base, lessons, repository, root, titleOf } from "./course.mjs";
+import { base, groups, repository, root, shortTitleOf, titleOf } from "./course.mjs";
 import { plugins } from "./markdown.mjs";
 
-const entry = (page) => ({ text: titleOf(page), link: "/" + page.replace(/README\.md$/, "").replace(/\.md$/, "") });
+const linkOf = (page) => "/" + page.replace(/README\.md$/, "").replace(/\.md$/, "");
+const entry = (page) => ({ text: titleOf(page), link: linkOf(page) });
+const lessonEntry = (lesson) => ({ text: shortTitleOf(lesson), docFooterText: lesson.title, link: linkOf(lesson.page) });
 const modules = join(root, "build/site/node_modules");
 
 export default {
@@ -51,16 +53,19 @@ export default {
     outline: "deep",
     ...(repository && { socialLinks: [{ icon: "github", link: repository, ariaLabel: "The repository" }], editLink: { pattern: `${repository}/blob/HEAD/:path`, text: "This page in the repository" } }),
     nav: [
+      { text: "Lessons", link: "/docs/curriculum" },
       { text: "Interview", link: "/docs/interview" },
-      { text: "From PyTorch", link: "/docs/from_pytorch" },
+      { text: "PyTorch", link: "/docs/from_pytorch" },
       { text: "Glossary", link: "/docs/glossary" },
     ],
     sidebar: [
       { text: "Begin", items: [{ text: "What this is", link: "/" }, ...["docs/using.md", "docs/curriculum.md", "docs/conventions.md", "docs/from_pytorch.md"].map(entry)] },
-      { text: "Lessons", items: lessons.map(({ page }) => entry(page)) },
+      ...groups.map(({ title, lessons }) => ({ text: title, collapsed: true, items: lessons.map(lessonEntry) })),
+      { text: "Interview", items: ["docs/interview.md", "docs/practice.md"].map(entry) },
       {
         text: "More",
-        items: ["docs/practice.md", "docs/interview.md", "docs/generate.md", "docs/train.md", "docs/glossary.md", "docs/sources.md", "models/small/README.md", "fast/README.md", "docs/measurements.md",
+        collapsed: true,
+        items: ["docs/generate.md", "docs/train.md", "docs/glossary.md", "docs/sources.md", "models/small/README.md", "fast/README.md", "docs/measurements.md",
                 "docs/architecture.md", "CONTRIBUTING.md"].map(entry),
       },
     ],

@@ -20,6 +20,9 @@ export const lessons = readdirSync(join(root, "lessons")).filter((name) => /^\d\
   return { name, page, number: name.slice(0, 2), title: titleOf(page), write, minutes: +minutes, asked, after: after.match(/\d\d/g) ?? [] };
 });
 
+/** "00 Warm-up" of "00 · Warm-up: softmax and a linear layer". */
+export const shortTitleOf = ({ number, title }) => `${number} ${title.match(/· ([^:]*)/)[1]}`;
+
 /** The parts of the course, from the comments in docs/curriculum.md. */
 export const groups = [...read("docs/curriculum.md").matchAll(/^<!-- group (\d\d): (.*?) \| (.*) -->$/gm)].map(([, first, title, text], i, all) => {
   const members = lessons.filter(({ number }) => number >= first && number < (all[i + 1]?.[1] ?? "~"));

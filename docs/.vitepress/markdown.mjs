@@ -1,7 +1,7 @@
 // What the site makes of the repository's Markdown, beyond what VitePress does: plugins of markdown-it.
 import { createRequire } from "node:module";
 import { dirname, join, normalize } from "node:path";
-import { base, declared, groups, hours, isFile, lessons, linkTo, read, repository, root, slugOf, terms, topics } from "./course.mjs";
+import { base, declared, groups, hours, isFile, lessons, linkTo, read, repository, root, shortTitleOf, slugOf, terms, topics } from "./course.mjs";
 
 const require = createRequire(join(root, "build/site/package.json"));
 const escapeHtml = (text) => text.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
@@ -216,7 +216,7 @@ function factsOf({ number, write, minutes, asked, after }) {
 
 const card = ({ title, text, lessons, minutes }) =>
   `<li><strong>${title}</strong> <span>${lessons.length === 1 ? "1 lesson" : `${lessons.length} lessons`}, ${hours(minutes)}</span>
-<p>${escapeHtml(text)}</p><p>${lessons.map(({ name, number, title }) => `<a href="${base}lessons/${name}/" title="${escapeHtml(title)}">${number} ${escapeHtml(title.match(/· ([^:]*)/)[1])}</a>`).join(" ")}</p></li>`;
+<p>${escapeHtml(text)}</p><p>${lessons.map((lesson) => `<a href="${base}lessons/${lesson.name}/" title="${escapeHtml(lesson.title)}">${escapeHtml(shortTitleOf(lesson))}</a>`).join(" ")}</p></li>`;
 
 const choice = (name, label, options) => `<fieldset><legend>${label}</legend>${options
   .map(([value, text], i) => `<label><input type="radio" name="${name}" value="${value}"${i === 0 ? " checked" : ""}> ${text}</label>`).join(" ")}</fieldset>`;
@@ -254,6 +254,7 @@ function addFacts(md) {
     const page = state.env.relativePath;
     const lesson = lessons.find(({ name }) => page === `lessons/${name}/index.md`);
     if (lesson) state.src = state.src.replace(/^<!-- study: .*$/m, `\n${factsOf(lesson)}`);
+    if (repository) state.src = state.src.replaceAll("ADDRESS-OF-THIS-REPOSITORY", repository);
     if (page === "docs/interview.md") state.src = listQuestions(state.src);
     if (page === "docs/glossary.md") state.src = state.src.replace(/^\*\*/m, `${firstTerms()}\n\n**`);
     if (page === "index.md") { // docs/home.md
@@ -261,7 +262,6 @@ function addFacts(md) {
       state.src = state.src.replace("<!-- map -->", `<ul class="map">\n${groups.map(card).join("\n")}\n</ul>\n\n${lessons.length} lessons, ${all} in all.`);
     }
   });
-    if (repository) state.src = state.src.replaceAll("ADDRESS-OF-THIS-REPOSITORY", repository);
 }
 
 /** <!-- moving: softmax --> is a figure of docs/moving/, where its module is built. */
