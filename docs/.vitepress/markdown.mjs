@@ -220,15 +220,15 @@ const card = ({ title, text, lessons, minutes }) =>
 
 const choice = (name, label, options) => `<fieldset><legend>${label}</legend>${options
   .map(([value, text], i) => `<label><input type="radio" name="${name}" value="${value}"${i === 0 ? " checked" : ""}> ${text}</label>`).join(" ")}</fieldset>`;
-const asked = [["often", "often"], ["sometimes", "sometimes"], ["rarely", "rarely"]];
+const asked = [["often", "often"], ["sometimes", "at least sometimes"]];
 const byMinutes = choice("minutes", "You have", [["all", "no limit"], ["15", "15 minutes"], ["30", "30 minutes"], ["60", "an hour"]]);
-const classesOf = ({ asked, minutes = 90 }) => `${asked} ${[15, 30, 60].filter((most) => minutes <= most).map((most) => `within-${most}`).join(" ")}`;
+const classesOf = ({ asked, minutes = 90 }) => `${{ often: "often sometimes", sometimes: "sometimes", rarely: "" }[asked]} ${[15, 30, 60].filter((most) => minutes <= most).map((most) => `within-${most}`).join(" ")}`;
 
 /** docs/interview.md on the site: all questions with a filter; a page for each topic has the answers. */
 function listQuestions(source) {
   const [before, rest] = source.split("<!-- gate: questions begin -->");
   if (rest === undefined) throw new Error("docs/interview.md has no part that ./learn verify --write writes");
-  const list = topics.map(({ title, slug, questions }) => `<div class="topic">\n\n## ${title}\n\n<p><a href="${base}docs/interview/${slug}.html">Answers</a></p>\n<ul class="questions">\n${questions
+  const list = topics.map(({ title, slug, questions }) => `<div class="topic">\n\n## ${title}\n\n<p><a href="${base}docs/interview/${slug}.html">All answers on this topic</a></p>\n<ul class="questions">\n${questions
     .map((one) => `<li class="${classesOf(one)}"><a href="${base}docs/interview/${slug}.html#${one.anchor}">${escapeHtml(one.question)}</a></li>`).join("\n")}\n</ul>\n\n</div>\n`);
   return `${before}\n<div class="filter">${choice("asked", "Asked", [...asked, ["all", "all"]])}${byMinutes}</div>\n\n${list.join("\n")}`;
 }

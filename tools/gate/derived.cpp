@@ -1,6 +1,7 @@
 #include "gate/derived.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <regex>
@@ -115,7 +116,9 @@ Derived groups(const fs::path& root, const std::vector<Lesson>& lessons) {
     table += "| " + first + (first == last ? "" : " to " + last) + " | **" + found[i][2].str() + "** | " +
              found[i][3].str() + " | " + hours_text(minutes_between(first, end)) + " |\n";
   }
-  return with_part(root, "README.md", "groups", table + "\n" + hours_text(minutes_between("00", ":")) + " in all.\n");
+  return with_part(
+      root, "README.md", "groups",
+      table + "\nAbout " + std::to_string(std::lround(minutes_between("00", ":") / 60.0)) + " hours in all.\n");
 }
 
 /// A question of a chapter, as docs/interview.md lists it.

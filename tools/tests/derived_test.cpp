@@ -90,7 +90,7 @@ TEST_F(DerivedFiles, HoldTheCurriculumBetweenItsMarkers) {
   write_derived(root);
   EXPECT_THAT(read("README.md"),
               HasSubstr("\n| 07 | **Few** | `f` | 1.3 hours |\n| 08 | **Many** | more | 1.3 hours |\n"
-                        "\n2.5 hours in all.\n"));
+                        "\nAbout 3 hours in all.\n"));
   EXPECT_EQ(read("docs/curriculum.md"),
             "# All\n<!-- group 07: Few | `f` -->\n<!-- group 08: Many | more -->\n\n<!-- gate: curriculum begin "
             "-->\n\n| lesson | you write | the heart of it | minutes |\n"
