@@ -182,7 +182,7 @@ TEST_F(Evening, NamesAMistakeGivesHintsAndWaitsAfterThePass) {
   save(mistaken("unscaled"));
   ASSERT_SHOWS(terminal, unscaled);
   EXPECT_SHOWS(terminal, "✗ 01 self_attention_v1 · SelfAttentionV1.");
-  EXPECT_SHOWS(terminal, "where   " + answer_file);
+  EXPECT_SHOWS(terminal, "where   forward, from " + answer_file);
   EXPECT_TRUE(terminal.colored());
 
   type_and_see(terminal, {{"s", "The solution opens when you have passed, or have read the third hint (h)."},

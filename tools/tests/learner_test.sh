@@ -100,11 +100,11 @@ done
 sed 's# / std::sqrt(static_cast<double>(dim))##' "$right" >"$lesson"
 expect 1 "✗ 01 self_attention_v1 · SelfAttentionV1.GivesTheTwoByTwoWorkedByHand" \
   "shape   2 x 2 x 1 (L x E x B)   ok   (4 of 4 differ)" "got     1.462*   0.5379*  want   1.34  0.6605" "!value" \
-  "likely  the scores are not divided by √D" "where   $lesson" "hint    ./learn hint 01" "4 more checks fail for this reason" "!also failing" \
+  "likely  the scores are not divided by √D" "where   forward, from $lesson:" "hint    ./learn hint 01" "4 more checks fail for this reason" "!also failing" \
   -- learn check 01
 expect 1 "✗ 01 self_attention_v1" "01.2: " "!also failing" -- learn check 01.2
 expect 0 "✓ 01.1: " -- learn check 01.1
-expect 8 "likely  the scores are not divided by √D" "where   $lesson" -- ctest --preset lesson-01
+expect 8 "likely  the scores are not divided by √D" "where   forward, from $lesson:" -- ctest --preset lesson-01
 in_order() { grep -oE '^ *([0-9]+: )? *(likely|where|hint|shape|got) ' "$output" | grep -oE '[a-z]+' | head -5 | tr '\n' ' '; }
 holds "ctest begins with the diagnosis, too" [ "$(in_order)" = "likely where hint shape got " ]
 expect 0 "> passed, fails now  01 " "2 of $lessons lessons passed, 1 fails now" -- learn list # 01 is the current one

@@ -37,6 +37,11 @@ const std::vector<int> sizes = {1, 2};
 }  // namespace attn
 )";
 
+int line_of_task(const std::string& title, const std::vector<Definition>& definitions, const std::string& judged = "") {
+  const auto function = function_of_task(title, definitions, judged);
+  return function ? function->line : 0;
+}
+
 TEST(Place, FindsTheFunctionThatATaskNames) {
   const auto definitions = definitions_in(code);
   ASSERT_EQ(definitions.size(), 5U);
@@ -45,6 +50,9 @@ TEST(Place, FindsTheFunctionThatATaskNames) {
   EXPECT_EQ(line_of_task("The constructor of `SelfAttention`", definitions), 12);
   EXPECT_EQ(line_of_task("forward, up to the weights", definitions), 15);
   EXPECT_EQ(line_of_task("operator()", definitions), 21);
+  EXPECT_EQ(function_of_task("operator()", definitions)->name, "operator()");
+  EXPECT_TRUE(function_of_task("The constructor of Dropout", definitions)->is_constructor());
+  EXPECT_FALSE(function_of_task("forward", definitions)->is_constructor());
 }
 
 TEST(Place, NamesNoLineWhereItIsNotClear) {

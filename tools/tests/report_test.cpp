@@ -114,7 +114,7 @@ class ReportTest : public ::testing::Test {
 TEST_F(ReportTest, SaysWhereTheFunctionOfTheTaskBegins) {
   put(lesson.folder() / "sums.cpp", "int add_one(int x) {\n  return x;\n}\n\nint merge_all(int x) { return x; }\n");
   EXPECT_THAT(of({failed("Sums", "EqualsPyTorch", got(unknown))}),
-              ::testing::HasSubstr("where   lessons/42_sums/sums.cpp:5\n"));
+              ::testing::HasSubstr("where   merge_all, from lessons/42_sums/sums.cpp:5\n"));
   EXPECT_THAT(of({failed("Sums", "Rejects", got(unknown))}),
               ::testing::HasSubstr("where   lessons/42_sums/sums.cpp\n"));
 }
@@ -459,9 +459,11 @@ TEST_F(ReportTest, BeginsWithWhatIsWrongWhereAndWhatHelps) {
                                                  "  note    a note\n"
                                                  "  where   lessons/42_sums/sums.cpp\n"
                                                  "  hint    ./learn hint 42.1\n"
-                                                 "  of      add_one(x)\n"
+                                                 "  call    add_one(x)\n"
                                                  "  shape   2 x 2 (L x E)   ok   (1 of 4 differs)\n"
                                                  "  got     1*  want  2\n"));
+  failure.expression = "layer.weight";
+  EXPECT_THAT(of({failed("AddOne", "WorksByHand", failure)}), HasSubstr("\n  result  layer.weight\n"));
   failure.likely.clear();
   failure.notes.clear();
   failure.likeness = "all values are 1";
@@ -602,6 +604,7 @@ TEST_F(ReportTest, HasAPlaceForAnEditor) {
   const auto where = line_with(lines_about(one, lesson), "where ");
   ASSERT_TRUE(where.place.has_value());
   EXPECT_EQ(where.place->text(), "lessons/42_sums/sums.cpp:7");
+  EXPECT_EQ(where.text(), "  where   lessons/42_sums/sums.cpp:7") << "the line itself";
 }
 
 TEST_F(ReportTest, HasThePlaceOfATodo) {
@@ -628,6 +631,7 @@ TEST_F(ReportTest, IsTheSameAfterItHasBeenAFile) {
   failure.notes = {"a note with \"quotes\" and √"};
   failure.statements = {{"value", "as\x1f odd \x1e as it is"}};
   auto check = failed("AddOne", "WorksByHand", failure);
+  check.function = "add_one";
   check.printed = "12\n";
   check.printed_bytes = 3;
   Report before = report({check, passed("AddOne", "Passes")});

@@ -98,6 +98,19 @@ TEST(Links, StayWholeBehindABreak) {
   for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_EQ(rows[i].back().link, "lessons/01_x/a_long_name.cpp");
 }
 
+TEST(Links, HaveTheFolderThatANarrowTerminalHasNoRoomFor) {
+  const Place place{"lessons/01_x/x.cpp", 22};
+  const Line line({{"  where   f, from " + place.text()}}, place);
+  const auto wide = only_row(line, 39);
+  EXPECT_EQ(text_of(wide), line.text());
+  EXPECT_EQ(wide.back().link, place.file);
+  EXPECT_THAT(only_row(line, 38),
+              ElementsAre(Piece{"  where   f, from "}, Piece{"x.cpp:22", Role::plain, "lessons/01_x/x.cpp"}));
+  EXPECT_EQ(text_of(painted({line}, 38, "…", true).back()), "          lessons/01_x/x.cpp:22") << "as in VS Code";
+  const Line error({{"lessons/01_x/x.cpp:22:5: error: no x here"}}, place);
+  EXPECT_THAT(text_of(painted({error}, 38).front()), HasSubstr("lessons/01_x/x.cpp:22:5"));
+}
+
 TEST(Links, AreNotInTextsBesideEachOther) {
   EXPECT_THAT(only_row(Line("// lessons/01_x/x.cpp", Role::same)), Each(Field(&Piece::link, "")));
 }

@@ -130,27 +130,30 @@ std::optional<Definition> only_function_of(const std::string& name, const std::v
 
 }  // namespace
 
-int line_of_task(const std::string& title, const std::vector<Definition>& definitions, const std::string& judged) {
-  if (definitions.size() == 1) return definitions.front().line;
+bool Definition::is_constructor() const { return std::isupper(static_cast<unsigned char>(name.front())) != 0; }
+
+std::optional<Definition> function_of_task(const std::string& title, const std::vector<Definition>& definitions,
+                                           const std::string& judged) {
+  if (definitions.size() == 1) return definitions.front();
   const bool of_constructor = has_word(title, "constructor");
   std::vector<Definition> candidates;
   for (const auto& one : definitions) {
-    const bool constructor = std::isupper(static_cast<unsigned char>(one.name.front())) != 0;
     const bool named = one.name == "operator()" ? title.find(one.name) != std::string::npos : has_word(title, one.name);
-    if (of_constructor ? constructor : named) candidates.push_back(one);
+    if (of_constructor ? one.is_constructor() : named) candidates.push_back(one);
   }
   if (candidates.size() > 1 && of_constructor) {
     const auto not_named = [&](const Definition& one) { return !has_word(title, one.name); };
     candidates.erase(std::remove_if(candidates.begin(), candidates.end(), not_named), candidates.end());
   }
   if (candidates.size() > 1) keep_mentioned(candidates, judged);
-  if (candidates.size() != 1) return 0;
+  if (candidates.size() != 1) return {};
   // A title that names a class is about what it computes, too: most checks are.
-  const auto& [name, line, of_class] = candidates.front();
+  const Definition& only = candidates.front();
   const bool about_constructor = of_constructor || judged.find(".Begins") != std::string::npos ||
                                  judged.find(".Has") != std::string::npos || judged.find(".Takes") != std::string::npos;
-  const auto function = name == of_class && !about_constructor ? only_function_of(name, definitions) : std::nullopt;
-  return function ? function->line : line;
+  const bool of_class = only.name == only.of_class && !about_constructor;
+  const auto function = of_class ? only_function_of(only.name, definitions) : std::nullopt;
+  return function ? function : only;
 }
 
 void find_places(std::vector<CheckResult>& checks, const lesson::Lesson& lesson) {
@@ -160,7 +163,11 @@ void find_places(std::vector<CheckResult>& checks, const lesson::Lesson& lesson)
     if (!unknown || !std::filesystem::is_regular_file(file)) continue;
     std::string judged = check.full_name();
     for (const auto& failure : check.failures) judged += "\n" + failure.expression;
-    check.place.line = line_of_task(title_of(check.task, lesson), definitions_in(lesson::read_file(file)), judged);
+    const auto function =
+        function_of_task(title_of(check.task, lesson), definitions_in(lesson::read_file(file)), judged);
+    if (!function) continue;
+    check.place.line = function->line;
+    check.function = function->is_constructor() ? "the constructor" : function->name;
   }
 }
 

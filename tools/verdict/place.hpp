@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,8 +9,8 @@
 
 namespace attn::judge {
 
-/// Adds the line where the function begins that the check's task names, to checks that failed and have no line yet. It
-/// is not always known.
+/// Adds the function that the check's task names, and the line where it begins, to checks that failed and have no line
+/// yet. It is not always known.
 void find_places(std::vector<CheckResult>& checks, const lesson::Lesson& lesson);
 
 /// A function that a file defines.
@@ -17,15 +18,18 @@ struct Definition {
   std::string name;  ///< "forward", or "SelfAttention" for its constructor
   int line;
   std::string of_class = {};  ///< "SelfAttention", where it is defined outside of the class
+
+  bool is_constructor() const;
 };
 
 /// The functions that C++ code defines outside of other functions, in their order: what a simple scan finds.
 std::vector<Definition> definitions_in(const std::string& code);
 
-/// The line where the function of a task is defined, by the task's title ("The constructor of Dropout"), or where the
-/// only function is. A title that is the name of a class means its only other function. 0 when that is not clear.
+/// The function of a task, by the task's title ("The constructor of Dropout"), or the only function. A title that is the
+/// name of a class means its only other function. Nothing when that is not clear.
 /// @param judged the check's name and what it looked at, which tell the functions of one task apart
-int line_of_task(const std::string& title, const std::vector<Definition>& definitions, const std::string& judged = "");
+std::optional<Definition> function_of_task(const std::string& title, const std::vector<Definition>& definitions,
+                                           const std::string& judged = "");
 
 /// C++ code with comments and the contents of literals replaced by spaces: lines and columns stay.
 std::string without_comments(const std::string& code);

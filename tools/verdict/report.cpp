@@ -201,8 +201,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(State, {{State::failed, "failed"},  // and what is 
                                      {State::ended, "ended"},
                                      {State::stopped, "stopped"},
                                      {State::not_run, "not_run"}})
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckResult, suite, name, state, task, place, failures, borrowed,
-                                                printed, printed_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckResult, suite, name, state, task, place, function, failures,
+                                                borrowed, printed, printed_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OpenTask, task, place)
 
 /// The macro makes inline functions: those of a type of this file, since other files call those of Report.

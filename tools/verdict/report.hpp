@@ -36,6 +36,7 @@ struct CheckResult {
   // Added once the run is over (make_report()).
   std::string task;      ///< whose hints help: a task's id, or the lesson's number where it is not known
   Place place;           ///< in one of the learner's files; or that file, or their folder
+  std::string function;  ///< that begins at the place: "forward"; empty where it is the line itself, or not known
   std::string borrowed;  ///< the check that named the mistake, where this one cannot tell
 
   std::string full_name() const { return suite + "." + name; }

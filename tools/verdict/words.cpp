@@ -244,7 +244,9 @@ FailureLines failure_lines(const Failure& failure, const Mistakes& mistakes = {}
   } else {
     for (const auto& [label, sentence] : failure.statements) append(statements, block(label, sentence));
   }
-  if (!failure.expression.empty()) lines.evidence.push_back(fact("of", failure.expression));
+  if (!failure.expression.empty()) {
+    lines.evidence.push_back(fact(failure.expression.back() == ')' ? "call" : "result", failure.expression));
+  }
   const bool wrong_shape = failure.shape && failure.shape->got != failure.shape->expected;
   if (failure.shape)
     append(wrong_shape && !named ? lines.diagnosis : lines.evidence, shape_lines(*failure.shape, failure.worst));
@@ -436,7 +438,8 @@ Lines lines_about(const CheckResult& result, const lesson::Lesson& lesson, const
   const FailureLines why = reasons(result, has_names ? lesson.mistakes() : Mistakes{}, !lesson.in_interview(), beside);
   append(lines, why.diagnosis);
   if (!to_do) {
-    lines.push_back(fact("where", result.place.text()));
+    const std::string function = result.function.empty() ? "" : result.function + ", from ";
+    lines.push_back(fact("where", function + result.place.text()));
     lines.back().place = result.place;
   }
   if (!lesson.in_interview()) {

@@ -111,6 +111,26 @@ void ink_links(Inked& line) {
   }
 }
 
+/// The same line, where it is too wide and ends with its place: with the file's name alone.
+Line without_folder(const Line& line, int columns) {
+  if (!line.place || columns_of(line.text()) <= columns) return line;
+  Line shorter = line;
+  std::string& text = shorter.spans.back().text;
+  const std::string place = line.place->text();
+  if (text.size() < place.size() || text.compare(text.size() - place.size(), place.size(), place) != 0) return line;
+  text.erase(text.size() - place.size(), place.rfind('/') + 1);
+  return shorter;
+}
+
+/// The name of this file becomes a link, where it stands without its folder.
+void ink_name(Inked& line, const std::string& file) {
+  const std::string name = fs::path(file).filename().string();
+  const auto at = line.text.rfind(name);
+  if (name.empty() || at == std::string::npos || !line.links[at].empty()) return;
+  std::fill(line.links.begin() + static_cast<std::ptrdiff_t>(at),
+            line.links.begin() + static_cast<std::ptrdiff_t>(end_of_position(line.text, at + name.size())), file);
+}
+
 /// A row of a line in pieces, the next of whose bytes is `at`. Breaking lines changes nothing but spaces.
 Row pieces_of(const std::string& row, const Inked& line, std::size_t& at) {
   Row pieces;
@@ -191,11 +211,12 @@ Lines with_cut_quotes(const Lines& lines, int columns, const std::string& gap) {
 
 }  // namespace
 
-std::vector<Row> painted(const Lines& lines, int columns, const std::string& gap) {
+std::vector<Row> painted(const Lines& lines, int columns, const std::string& gap, bool keep_folders) {
   std::vector<Row> rows;
   for (const auto& one : with_cut_quotes(lines, columns, gap)) {
-    Inked line(one);
+    Inked line(keep_folders ? one : without_folder(one, columns));
     if (!is_comparison(line.role())) ink_links(line);
+    if (one.place) ink_name(line, one.place->file);
     if (line.text.empty()) rows.emplace_back();
     if (line.role() == Role::aside) {
       rows.push_back({{cut(line.text, columns), line.role(), ""}});
@@ -227,7 +248,7 @@ std::vector<Row> Style::rows_of(const Lines& lines) const {
   for (auto& line : in_style) {
     for (auto& span : line.spans) span.text = spelled(span.text);
   }
-  return painted(in_style, columns, spelled("…"));
+  return painted(in_style, columns, spelled("…"), environment("TERM_PROGRAM") == "vscode");
 }
 
 std::string Style::drawn(const Row& row) const {

@@ -18,9 +18,11 @@ struct Piece {
 using Row = std::vector<Piece>;
 
 /// Lines as rows of at most `columns` columns. What is broken into rows keeps its role. A file of the course that a line
-/// names is a link. Code that a compiler quotes is cut around its caret instead.
+/// names is a link. Code that a compiler quotes is cut around its caret instead. A line that ends with its place, and is too
+/// wide, names the file without the folder: the link has that.
 /// @param gap marks where it is cut
-std::vector<Row> painted(const Lines& lines, int columns, const std::string& gap = "…");
+/// @param keep_folders for a terminal that makes the links itself
+std::vector<Row> painted(const Lines& lines, int columns, const std::string& gap = "…", bool keep_folders = false);
 
 /// A row without its roles.
 std::string text_of(const Row& row);
