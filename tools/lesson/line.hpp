@@ -29,6 +29,7 @@ enum class Role {
   error,      ///< of a compiler
   warning,    ///< of a compiler, or of a result that is no longer what it was
   caret,      ///< below the code that a compiler quotes
+  code,       ///< a line of code: to be copied, so it is not broken where it is printed
   hint,       ///< the command that shows the hints
   selected,   ///< the line of a list where the cursor is
   same,       ///< of two texts beside each other: what is equal

@@ -205,8 +205,25 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-std::vector<std::string> paragraphs_of(const std::string& markdown) {
-  std::vector<std::string> lines;
+Line with_code(const std::string& prose, Role role) {
+  Line line;
+  const auto add = [&](const std::string& text, Role of) {
+    if (!text.empty()) line.spans.push_back({text, of});
+  };
+  std::size_t done = 0;
+  for (auto open = prose.find('`'); open != std::string::npos; open = prose.find('`', done)) {
+    const auto close = prose.find('`', open + 1);
+    if (close == std::string::npos) break;
+    add(prose.substr(done, open - done), role);
+    add(prose.substr(open + 1, close - open - 1), Role::important);
+    done = close + 1;
+  }
+  add(prose.substr(done), role);
+  return line;
+}
+
+Lines paragraphs_of(const std::string& markdown) {
+  std::vector<std::pair<std::string, bool>> lines;  // and whether each is code
   bool in_code = false;
   bool in_prose = false;  // the line before, and so one that may be joined
   for (const auto& line : lines_of(markdown)) {
@@ -220,13 +237,15 @@ std::vector<std::string> paragraphs_of(const std::string& markdown) {
     const bool numbered = digits != 0 && digits != std::string::npos && line.compare(digits, 2, ". ") == 0;
     const bool listed = numbered || begins_with(line, "- ") || begins_with(line, "| ");
     if (in_prose && !blank && !listed) {
-      lines.back() += " " + line.substr(line.find_first_not_of(' '));
+      lines.back().first += " " + line.substr(line.find_first_not_of(' '));
     } else {
-      lines.push_back(line);
+      lines.emplace_back(line, in_code);
     }
     in_prose = !in_code && !blank && !begins_with(line, "| ");
   }
-  return lines;
+  Lines shown;
+  for (const auto& [text, code] : lines) shown.push_back(code ? Line(text, Role::code) : with_code(text));
+  return shown;
 }
 
 std::vector<std::string> wrapped(const std::string& text, int columns) {

@@ -45,9 +45,12 @@ std::string columns_between(const std::string& line, int begin, int end);
 /// The lines of a text, without their newlines.
 std::vector<std::string> lines_of(const std::string& text);
 
+/// Prose from Markdown: what is code in it without its backticks, in bold.
+Line with_code(const std::string& prose, Role role = Role::plain);
+
 /// The lines of Markdown as they are shown: the lines of a paragraph joined, so that they can be wrapped to any width;
-/// code, tables and lists as they stand; no code fences.
-std::vector<std::string> paragraphs_of(const std::string& markdown);
+/// code, tables and lists as they stand; no code fences, and no backticks in prose.
+Lines paragraphs_of(const std::string& markdown);
 
 /// Lines broken between words where they are too wide; what follows a break stands under the text, or, in a line that
 /// begins with a label ("  likely  ..."), under what the label is about. A word that is too wide is cut. Every line is

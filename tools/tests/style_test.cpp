@@ -67,9 +67,18 @@ TEST(Painted, CutsQuotedCodeAroundItsCaret) {
   for (int columns = 20; columns < 120; ++columns) EXPECT_EQ(pointed_at(lines(caret), columns), "@") << columns;
   for (int columns = 20; columns < 120; ++columns) EXPECT_EQ(pointed_at(lines(2), columns), "c") << columns;
   EXPECT_EQ(text_of(painted(lines(2), 30)[0]), "   22 |  const arma::cube 我 …");
-  const std::string cut = text_of(painted(lines(caret), 40, "...")[0]);
+  const std::string cut = text_of(painted(lines(caret), 40, {"..."})[0]);
   EXPECT_EQ(cut.substr(0, 10), "   22 |...");
   EXPECT_EQ(text_of(painted(lines(caret), 200)[0]), "   22 |" + code);
+}
+
+TEST(Painted, BreaksNoCodeThatIsToBeCopied) {
+  const std::string code(50, 'x');
+  for (const Role role : {Role::code, Role::left, Role::right, Role::same}) {
+    EXPECT_EQ(painted({Line(code, role)}, 40, {"…", false, true}).size(), 1u);
+    EXPECT_EQ(painted({Line(code, role)}, 40).size(), 2u) << "on a screen";
+  }
+  EXPECT_EQ(painted({Line(code)}, 40, {"…", false, true}).size(), 2u) << "which is no code";
 }
 
 TEST(Painted, HasACursorAsWideAsTheScreen) {
@@ -106,7 +115,7 @@ TEST(Links, HaveTheFolderThatANarrowTerminalHasNoRoomFor) {
   EXPECT_EQ(wide.back().link, place.file);
   EXPECT_THAT(only_row(line, 38),
               ElementsAre(Piece{"  where   f, from "}, Piece{"x.cpp:22", Role::plain, "lessons/01_x/x.cpp"}));
-  EXPECT_EQ(text_of(painted({line}, 38, "…", true).back()), "          lessons/01_x/x.cpp:22") << "as in VS Code";
+  EXPECT_EQ(text_of(painted({line}, 38, {"…", true}).back()), "          lessons/01_x/x.cpp:22") << "as in VS Code";
   const Line error({{"lessons/01_x/x.cpp:22:5: error: no x here"}}, place);
   EXPECT_THAT(text_of(painted({error}, 38).front()), HasSubstr("lessons/01_x/x.cpp:22:5"));
 }

@@ -115,16 +115,29 @@ TEST(Wrapped, LetsNoTabAndNoEscapeSequenceThrough) {
   EXPECT_THAT(wrapped("caf\xE9", 60), ElementsAre("caf?"));
 }
 
+std::vector<std::string> paragraphs(const std::string& markdown) { return lines_of(text_of(paragraphs_of(markdown))); }
+
 TEST(Paragraphs, JoinTheLinesOfProse) {
-  EXPECT_THAT(paragraphs_of("one\ntwo\n\nthree\n  four\n"), ElementsAre("one two", "", "three four"));
-  EXPECT_THAT(paragraphs_of("one\n  \ntwo"), ElementsAre("one", "  ", "two"));
+  EXPECT_THAT(paragraphs("one\ntwo\n\nthree\n  four\n"), ElementsAre("one two", "", "three four"));
+  EXPECT_THAT(paragraphs("one\n  \ntwo"), ElementsAre("one", "  ", "two"));
 }
 
 TEST(Paragraphs, KeepListsTablesAndCode) {
-  EXPECT_THAT(paragraphs_of("- one\n  goes on\n- two\n"), ElementsAre("- one goes on", "- two"));
-  EXPECT_THAT(paragraphs_of("see\n| a | b |\n| c | d |\nand\n"), ElementsAre("see", "| a | b |", "| c | d |", "and"));
-  EXPECT_THAT(paragraphs_of("so:\n```cpp\nint a;\n\nint b;\n```\nthen\n"),
+  EXPECT_THAT(paragraphs("- one\n  goes on\n- two\n"), ElementsAre("- one goes on", "- two"));
+  EXPECT_THAT(paragraphs("see\n| a | b |\n| c | d |\nand\n"), ElementsAre("see", "| a | b |", "| c | d |", "and"));
+  EXPECT_THAT(paragraphs("so:\n```cpp\nint a;\n\nint b;\n```\nthen\n"),
               ElementsAre("so:", "int a;", "", "int b;", "then"));
+  EXPECT_EQ(paragraphs_of("```\nint a;\n```\n").front().spans.front().role, Role::code);
+}
+
+TEST(Paragraphs, HaveNoBackticksAroundCode) {
+  const Lines lines = paragraphs_of("the rows of\n`A` and `sum(A,\n1)`\n```\n`x`\n```\n");
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].text(), "the rows of A and sum(A, 1)");
+  EXPECT_EQ(lines[0].spans.at(1).text, "A");
+  EXPECT_EQ(lines[0].spans.at(1).role, Role::important);
+  EXPECT_EQ(lines[1].text(), "`x`") << "code stays";
+  EXPECT_EQ(with_code("a ` alone").text(), "a ` alone");
 }
 
 TEST(Words, StandInPlaceOfSymbols) {

@@ -241,10 +241,9 @@ int hint(Course& course, const std::string& topic, std::size_t level) {
   const auto tasks = tasks_for(lesson, task);
   course.print("Hints for " + lesson.title() + ", level " + std::to_string(level) + " of 3");
   for (const auto& shown : tasks) {
-    course.print({"", Line(shown.id + " " + shown.title, Role::important)});
+    course.print({"", with_code(shown.id + " " + shown.title, Role::important)});
     const std::string& text = shown.levels.at(level - 1);
-    course.print(as_lines(course.style.columns > 0 ? paragraphs_of(text)
-                                                   : lines_of(text)));  // a terminal wraps them to its width
+    course.print(course.style.columns > 0 ? paragraphs_of(text) : as_lines(lines_of(text)));  // a terminal wraps them
   }
   note_hint(course.store, lesson, static_cast<int>(level));
   if (level == 3) return exit_passed;
@@ -321,7 +320,10 @@ int solution(const Course& course, const std::string& name, bool beside_the_lear
   }
   for (const auto& file : given_files(lesson)) {
     const fs::path reference = lesson.solution_folder() / fs::path(file).filename();
-    course.print("// " + fs::relative(reference, course.root).string() + "\n\n" + lesson::read_file(reference));
+    Lines lines = {"// " + fs::relative(reference, course.root).string(), ""};
+    for (const auto& row : lines_of(lesson::read_file(reference))) lines.emplace_back(row, Role::code);
+    lines.emplace_back();
+    course.print(lines);
   }
   return exit_passed;
 }

@@ -150,7 +150,7 @@ class Interview : public Screen {
   Lines body() const override {
     if (is_over_) return comparing_ ? beside_the_reference(lesson_, terminal_.columns()) : result();
     if (judgement_) return {plain() ? "checking ..." : judgement_->doing() + " ..."};
-    return verdict_ && !showing_task_ ? verdict_->lines : as_lines(paragraphs_of(brief_.text));
+    return verdict_ && !showing_task_ ? verdict_->lines : paragraphs_of(brief_.text);
   }
 
   Lines result() const {

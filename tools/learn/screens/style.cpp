@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -27,6 +28,7 @@ const char* sequence_of(Role role, bool colours) {
   switch (role) {
     case Role::plain:
     case Role::hint:
+    case Role::code:
     case Role::same: return "";
     case Role::important: return "\x1b[1m";
     case Role::label:
@@ -211,11 +213,12 @@ Lines with_cut_quotes(const Lines& lines, int columns, const std::string& gap) {
 
 }  // namespace
 
-std::vector<Row> painted(const Lines& lines, int columns, const std::string& gap, bool keep_folders) {
+std::vector<Row> painted(const Lines& lines, int columns, const Painting& how) {
   std::vector<Row> rows;
-  for (const auto& one : with_cut_quotes(lines, columns, gap)) {
-    Inked line(keep_folders ? one : without_folder(one, columns));
-    if (!is_comparison(line.role())) ink_links(line);
+  for (const auto& one : with_cut_quotes(lines, columns, how.gap)) {
+    Inked line(how.keep_folders ? one : without_folder(one, columns));
+    const bool comparison = is_comparison(line.role());
+    if (!comparison) ink_links(line);
     if (one.place) ink_name(line, one.place->file);
     if (line.text.empty()) rows.emplace_back();
     if (line.role() == Role::aside) {
@@ -223,7 +226,8 @@ std::vector<Row> painted(const Lines& lines, int columns, const std::string& gap
       continue;
     }
     std::size_t at = 0;
-    for (const auto& row : wrapped(line.text, columns)) {
+    const bool whole = how.keep_code && (comparison || line.role() == Role::code);
+    for (const auto& row : wrapped(line.text, whole ? std::numeric_limits<int>::max() : columns)) {
       const bool selected = line.role() == Role::selected;
       rows.push_back(selected ? Row{{padded(row, columns), line.role(), ""}} : pieces_of(row, line, at));
     }
@@ -243,12 +247,12 @@ Style Style::of_output(bool asked_plain, const fs::path& root) {
   return style;
 }
 
-std::vector<Row> Style::rows_of(const Lines& lines) const {
+std::vector<Row> Style::rows_of(const Lines& lines, bool keep_code) const {
   Lines in_style = lines;
   for (auto& line : in_style) {
     for (auto& span : line.spans) span.text = spelled(span.text);
   }
-  return painted(in_style, columns, spelled("…"), environment("TERM_PROGRAM") == "vscode");
+  return painted(in_style, columns, {spelled("…"), environment("TERM_PROGRAM") == "vscode", keep_code});
 }
 
 std::string Style::drawn(const Row& row) const {
@@ -275,7 +279,7 @@ std::string Style::operator()(const Lines& lines) const {
   if (columns == 0) {
     text = spelled(attn::text_of(lines));
   } else {
-    for (const auto& row : rows_of(lines)) text += drawn(row) + "\n";
+    for (const auto& row : rows_of(lines, true)) text += drawn(row) + "\n";
   }
   if (!text.empty()) text.pop_back();
   return text;

@@ -24,10 +24,10 @@ std::string result_sentence(const InterviewRecord& interview) {
 
 /// The answer to a question, and what an interviewer would hear beyond it.
 Lines answer_lines(const lesson::Question& question) {
-  Lines lines = as_lines(paragraphs_of(question.answer));
+  Lines lines = paragraphs_of(question.answer);
   if (question.senior.empty()) return lines;
   append(lines, {"", "A senior interviewer expects:"});
-  append(lines, as_lines(paragraphs_of(question.senior)));
+  append(lines, paragraphs_of(question.senior));
   return lines;
 }
 
@@ -101,10 +101,10 @@ Lines welcome_lines(const Place& first, const std::string& doing) {
 Lines hint_lines(const std::vector<lesson::Task>& tasks, int level) {
   Lines lines;
   for (const auto& task : tasks) {
-    lines.emplace_back(task.id + " " + task.title, Role::important);
+    lines.push_back(with_code(task.id + " " + task.title, Role::important));
     for (int shown = 1; shown <= level; ++shown) {
       append(lines, {"", "hint " + std::to_string(shown) + " of " + std::to_string(deepest_hint)});
-      append(lines, as_lines(paragraphs_of(task.levels.at(static_cast<std::size_t>(shown) - 1))));
+      append(lines, paragraphs_of(task.levels.at(static_cast<std::size_t>(shown) - 1)));
     }
     lines.emplace_back();
   }
@@ -162,7 +162,7 @@ Lines follow_up_lines(const std::vector<lesson::Question>& questions, std::size_
   Lines lines = {"",
                  "Follow-up question " + std::to_string(asked + 1) + " of " + std::to_string(questions.size()) +
                      ". Say your answer aloud.",
-                 "", questions[asked].text};
+                 "", with_code(questions[asked].text)};
   if (!answered) return lines;
   lines.emplace_back();
   append(lines, answer_lines(questions[asked]));
@@ -170,7 +170,7 @@ Lines follow_up_lines(const std::vector<lesson::Question>& questions, std::size_
 }
 
 Lines review_lines(const std::string& lesson, const lesson::Question& question, bool answered) {
-  Lines lines = {lesson + ", " + word_of(question.asked) + " asked", "", question.text, ""};
+  Lines lines = {lesson + ", " + word_of(question.asked) + " asked", "", with_code(question.text), ""};
   if (!answered) {
     lines.emplace_back("Say your answer aloud.");
     return lines;
