@@ -221,13 +221,17 @@ class CommandLine {
         "refuses the functions that mask and normalise.");
     CLI::App* review =
         add("review", "questions to answer aloud and lessons to redo: what is due today, or more", [this](Course& c) {
-          return learn::review(c, {lesson_, all_, weak_});
+          return learn::review(c, {lesson_, all_, weak_, fresh_, questions_});
         });
     CLI::Option* all = review->add_flag("--all", all_, "every question, and the lessons that you passed; due or not");
     CLI::Option* weak = review->add_flag("--weak", weak_, "what you failed last or found hard, due or not");
     CLI::Option* lesson = review->add_option("--lesson", lesson_, "one lesson, such as 07, due or not");
-    all->excludes(weak)->excludes(lesson);
-    weak->excludes(lesson);
+    CLI::Option* fresh = review->add_flag("--new", fresh_, "questions that you were never asked, of lessons to come");
+    review->add_option("--questions", questions_, "only questions, and no more than so many: the most asked ones")
+        ->check(CLI::Range(1, 9999));
+    all->excludes(weak)->excludes(lesson)->excludes(fresh);
+    weak->excludes(lesson)->excludes(fresh);
+    lesson->excludes(fresh);
     CLI::App* plan = add("plan", "what to learn before an interview, day by day, the most asked first",
                          [this](Course& c) { return learn::plan(c, until_, hours_); });
     plan->add_option("--until", until_, "the interview: tomorrow, Thursday, 2026-12-03");
@@ -304,6 +308,8 @@ class CommandLine {
   bool random_ = false;
   bool all_ = false;
   bool weak_ = false;
+  bool fresh_ = false;
+  std::optional<std::size_t> questions_;
   bool reference_ = false;
   std::optional<double> minutes_;
   std::string until_;

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -372,7 +374,7 @@ TEST(Review, AsksALessonsQuestionsThoughTheyAreNotDue) {
   EXPECT_SHOWS(terminal, beginning(questions[0].senior));
   type_and_see(terminal, {{"5", beginning(questions[1].text)},
                           {"a1", beginning(questions[2].text)},
-                          {"q", "Reviewed 2 items. Nothing is due today."}});
+                          {"q", "Stopped: 2 items reviewed, " + std::to_string(questions.size()) + " left."}});
   const json cards = state_of(copy)["cards"];
   EXPECT_EQ(cards[card_of(0)], later) << "a right answer before its day changes nothing";
   EXPECT_EQ(cards[card_of(1)]["due"], day_text(today() + 1));
@@ -413,10 +415,45 @@ TEST(Review, OfWhatIsWeakAsksWhatFailedOrIsHard) {
   EXPECT_THAT(ask_review({"--weak"}, fresh_course_copy()).output, HasSubstr("Nothing is weak"));
 }
 
+TEST(Review, OfWhatIsNewLeavesOutWhatWasAsked) {
+  const fs::path copy = copy_with({{"cards", {{card_of(0), card_due(today() + 1)}}}});
+  const std::string text = questions_01()[0].text;
+  EXPECT_THAT(ask_review({"--all"}, copy).output, HasSubstr(text + "\n"));
+  const std::string fresh = ask_review({"--new"}, copy).output;
+  EXPECT_THAT(fresh, AllOf(HasSubstr("  01 self_attention_v1: "), Not(HasSubstr(text + "\n"))));
+  EXPECT_THAT(fresh, Not(HasSubstr("write it from blank")));
+}
+
+TEST(Review, OffersAsManyQuestionsAsAPlanSays) {
+  const fs::path copy = fresh_course_copy();
+  const auto lines = lines_of(ask_review({"--lesson", "01", "--questions", "3"}, copy).output);
+  const auto questions = questions_01();
+  ASSERT_EQ(questions[2].asked, lesson::Asked::often);
+  EXPECT_THAT(lines, ElementsAre("3 items:", "  01 self_attention_v1: " + questions[0].text,
+                                 "  01 self_attention_v1: " + questions[1].text,
+                                 "  01 self_attention_v1: " + questions[2].text));
+
+  const auto plan = judge::ask(tool_on_copy({"plan", "--until", "tomorrow", "--hours", "9"}), copy);
+  const std::string command = "./learn ";
+  int reviews = 0;
+  for (const std::string& line : lines_of(plan.output)) {
+    const auto at = line.find(command + "review");
+    if (at == std::string::npos) continue;
+    ++reviews;
+    std::istringstream words(line.substr(at + command.size()));
+    const std::vector<std::string> arguments{std::istream_iterator<std::string>(words), {}};
+    const auto offered = lines_of(judge::ask(tool_on_copy(arguments), copy).output);
+    EXPECT_EQ(offered.at(0), counted(std::stoi(arguments.back()), "item") + ":") << line;
+  }
+  EXPECT_GT(reviews, 2);
+  EXPECT_THAT(plan.output, HasSubstr("./learn review --new --questions "));
+}
+
 TEST(Review, TakesOneChoice) {
   const fs::path copy = fresh_course_copy();
   EXPECT_EQ(ask_review({"--all", "--weak"}, copy).exit_code, 2);
   EXPECT_EQ(ask_review({"--all", "--lesson", "01"}, copy).exit_code, 2);
+  EXPECT_EQ(ask_review({"--new", "--lesson", "01"}, copy).exit_code, 2);
   EXPECT_EQ(judge::ask(tool_on_copy({"interview", "01", "--random"}), copy).exit_code, 2);
 }
 

@@ -19,7 +19,7 @@ using testing::IsEmpty;
 using testing::Not;
 
 Topic topic(const std::string& number, int minutes, Asked asked, const std::vector<std::string>& after = {}) {
-  return {number, number + " title", {minutes, asked, after}, false, 20, {}};
+  return {number, number + " title", {minutes, asked, after}, false, 20, {}, false};
 }
 
 Topic with_questions(Topic of, int often, int sometimes, int rarely) {
@@ -39,7 +39,7 @@ std::vector<std::string> as_texts(const std::vector<Sitting>& sittings) {
 }
 
 std::vector<std::string> chosen(const std::vector<Topic>& topics, int minutes) {
-  return as_texts(choose(topics, minutes));
+  return as_texts(choose(topics, minutes).sittings);
 }
 
 int total(const std::vector<Sitting>& sittings) {
@@ -85,16 +85,42 @@ TEST(Choose, EndsWithABlankPage) {
 TEST(Choose, KeepsAQuarterForQuestionsThatAreAskedOften) {
   const std::vector<Topic> topics = {with_questions(topic("01", 80, Asked::often), 0, 0, 9),
                                      with_questions(topic("02", 30, Asked::rarely), 9, 0, 0)};
-  EXPECT_THAT(chosen(topics, 100),
-              ElementsAre("27 9 questions: ./learn review --lesson 01", "27 9 questions: ./learn review --lesson 02"))
-      << "80 do not fit into 75";
+  EXPECT_THAT(chosen(topics, 100), ElementsAre("54 ./learn review --new --questions 18")) << "80 do not fit into 75";
 }
 
 TEST(Choose, PutsQuestionsAfterTheirLessonAndTheMostAskedFirst) {
   const std::vector<Topic> topics = {with_questions(topic("01", 30, Asked::rarely), 1, 9, 0),
                                      with_questions(topic("02", 30, Asked::often), 2, 1, 9)};
-  EXPECT_THAT(chosen(topics, 42), ElementsAre("30 lesson 02 title", "9 3 questions: ./learn review --lesson 02",
-                                              "3 1 question: ./learn review --lesson 01"));
+  EXPECT_THAT(chosen(topics, 42), ElementsAre("30 lesson 02 title", "9 ./learn review --lesson 02 --questions 3",
+                                              "3 ./learn review --new --questions 1"));
+}
+
+TEST(Choose, BeginsWithQuestionsOfWhatIsPassed) {
+  const std::vector<Topic> topics = {with_questions(topic("01", 30, Asked::often), 2, 0, 0),
+                                     with_questions(as_passed(topic("02", 30, Asked::rarely)), 3, 0, 0)};
+  EXPECT_THAT(chosen(topics, 45), ElementsAre("9 ./learn review --all --questions 3", "30 lesson 01 title",
+                                              "6 ./learn review --lesson 01 --questions 2"));
+}
+
+TEST(Choose, CountsWhatItLeavesOut) {
+  const std::vector<Topic> topics = {with_questions(topic("01", 30, Asked::often), 2, 0, 9),
+                                     with_questions(topic("02", 300, Asked::often), 1, 1, 0)};
+  const Chosen some = choose(topics, 39);
+  EXPECT_THAT(as_texts(some.sittings), ElementsAre("30 lesson 01 title", "6 ./learn review --lesson 01 --questions 2",
+                                                   "3 ./learn review --new --questions 1"));
+  EXPECT_EQ(some.lessons_left_out, 1);
+  EXPECT_EQ(some.questions_left_out, 10);
+  const Chosen all = choose(topics, 1000);
+  EXPECT_EQ(all.lessons_left_out, 0);
+  EXPECT_EQ(all.questions_left_out, 0);
+}
+
+TEST(Duration, IsWrittenInOneWay) {
+  EXPECT_EQ(duration_text(0), "0 min");
+  EXPECT_EQ(duration_text(58), "58 min");
+  EXPECT_EQ(duration_text(60), "1 h");
+  EXPECT_EQ(duration_text(75), "1 h 15 min");
+  EXPECT_EQ(duration_text(240), "4 h");
 }
 
 TEST(Choose, RepeatsWhatIsPassedAndAskedOftenFromBlank) {
@@ -110,7 +136,7 @@ TEST(Choose, NeverTakesMoreThanTheTime) {
     topics.push_back(with_questions(topic(std::to_string(i), 7 * i % 90 + 20, static_cast<Asked>(i % 3)), 2, 1, 3));
     if (i % 4 == 0) topics.back().passed = true;
   }
-  for (int minutes = 0; minutes < 2000; minutes += 37) EXPECT_LE(total(choose(topics, minutes)), minutes);
+  for (int minutes = 0; minutes < 2000; minutes += 37) EXPECT_LE(total(choose(topics, minutes).sittings), minutes);
 }
 
 TEST(Spread, SharesTheTimeOutAndContinuesALessonOnTheNextDay) {
@@ -127,6 +153,30 @@ TEST(Spread, LeavesNoFewMinutesForAnotherDay) {
   const auto days = spread({{70, "a"}, {50, "b"}}, 0, 2);
   ASSERT_EQ(days.size(), 2U);
   EXPECT_THAT(as_texts(days[0].sittings), ElementsAre("70 a"));
+}
+
+TEST(Spread, KeepsAnInterviewOnOneDay) {
+  const auto whole = Sitting::Kind::whole;
+  const auto days = spread({{40, "a"}, {50, "interview", whole}, {30, "b"}}, 0, 2);
+  ASSERT_EQ(days.size(), 2U);
+  EXPECT_THAT(as_texts(days[0].sittings), ElementsAre("40 a"));
+  EXPECT_THAT(as_texts(days[1].sittings), ElementsAre("50 interview", "30 b"));
+  EXPECT_THAT(as_texts(spread({{90, "interview", whole}, {30, "b"}}, 0, 3)[0].sittings), ElementsAre("90 interview"))
+      << "longer than a day";
+}
+
+TEST(Spread, SharesNewQuestionsOut) {
+  const auto days = spread({{78, "./learn review --new --questions 26", Sitting::Kind::new_questions}}, 0, 2);
+  ASSERT_EQ(days.size(), 2U);
+  EXPECT_THAT(as_texts(days[0].sittings), ElementsAre("39 ./learn review --new --questions 13"));
+  EXPECT_THAT(as_texts(days[1].sittings), ElementsAre("39 ./learn review --new --questions 13"));
+}
+
+TEST(Choose, MakesALessonThatIsAnInterviewOneSitting) {
+  Topic interview = topic("05", 50, Asked::often);
+  interview.is_interview = true;
+  EXPECT_EQ(choose({interview}, 60).sittings.at(0).kind, Sitting::Kind::whole);
+  EXPECT_EQ(choose({topic("06", 50, Asked::often)}, 60).sittings.at(0).kind, Sitting::Kind::lesson);
 }
 
 TEST(Spread, TakesFewerDaysWhereThereIsLittleToDo) {

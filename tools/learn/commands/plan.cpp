@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 #include <set>
 #include <stdexcept>
 
 #include "learn/commands/commands.hpp"
+#include "learn/memory/history.hpp"
 #include "lesson/text.hpp"
 
 namespace attn::learn {
@@ -26,11 +28,13 @@ struct Part {
   bool again = false;
 
   bool is_done() const { return topic.passed || is_new; }
-  Sitting sitting() const {
-    return {questions * minutes_per_question,
-            counted(questions, "question") + ": ./learn review --lesson " + topic.number};
-  }
 };
+
+Sitting questions_of(const std::string& choice, int count, Sitting::Kind kind) {
+  return {count * minutes_per_question, "./learn review " + choice + " --questions " + std::to_string(count), kind};
+}
+
+Sitting new_questions(int count) { return questions_of("--new", count, Sitting::Kind::new_questions); }
 
 /// Chooses until the time is used.
 class Choosing {
@@ -49,19 +53,33 @@ class Choosing {
     for (std::size_t level = 0; level < levels.size(); ++level) add_questions(level);
   }
 
-  /// New lessons, each with its questions; the other questions; what was passed, once more.
-  std::vector<Sitting> sittings() const {
-    std::vector<Sitting> all;
-    for (const bool is_new : {true, false}) {
-      for (const Part& part : parts_) {
-        if (part.is_new != is_new) continue;
-        if (is_new) all.push_back({part.topic.study.minutes, "lesson " + part.topic.title});
-        if (part.questions > 0) all.push_back(part.sitting());
+  Chosen chosen() const {
+    Chosen all;
+    auto& sittings = all.sittings;
+    int of_passed = 0;
+    int of_others = 0;
+    for (const auto& part : parts_) {
+      const auto& asked = part.topic.questions;
+      all.questions_left_out += std::accumulate(asked.begin(), asked.end(), -part.questions);
+      all.lessons_left_out += part.is_done() ? 0 : 1;
+      if (part.topic.passed) of_passed += part.questions;
+      if (!part.is_done()) of_others += part.questions;
+    }
+    if (of_passed > 0)
+      sittings.push_back(questions_of("--all", of_passed, Sitting::Kind::whole));  // it begins with these
+    for (const auto& [topic, questions, is_new, again] : parts_) {
+      if (!is_new) continue;
+      const auto kind = topic.is_interview ? Sitting::Kind::whole : Sitting::Kind::lesson;
+      sittings.push_back({topic.study.minutes, "lesson " + topic.title, kind});
+      if (questions > 0) {
+        sittings.push_back(questions_of("--lesson " + topic.number, questions, Sitting::Kind::whole));
       }
     }
+    if (of_others > 0) sittings.push_back(new_questions(of_others));
     for (const auto& part : parts_) {
-      const Topic& topic = part.topic;
-      if (part.again) all.push_back({topic.interview_minutes, "from blank: ./learn interview " + topic.number});
+      if (!part.again) continue;
+      const std::string what = "from blank: ./learn interview " + part.topic.number;
+      sittings.push_back({part.topic.interview_minutes, what, Sitting::Kind::whole});
     }
     return all;
   }
@@ -155,7 +173,12 @@ std::vector<Topic> topics_of(const Course& course) {
   for (const auto& lesson : all_lessons(course.root)) {
     Topic topic{lesson.number(), lesson.title(), lesson.study(), false, lesson.interview().minutes, {}};
     topic.passed = is_done(course, lesson);
-    for (const auto& question : lesson.questions()) ++topic.questions.at(static_cast<std::size_t>(question.asked));
+    topic.is_interview = std::filesystem::exists(lesson.adapter_file());
+    const auto& cards = course.store.state().cards;
+    for (const auto& question : lesson.questions()) {
+      const bool comes_back = !topic.passed && cards.count(card_of(lesson, question)) > 0;  // by itself, when it is due
+      if (!comes_back) ++topic.questions.at(static_cast<std::size_t>(question.asked));
+    }
     topics.push_back(topic);
   }
   return topics;
@@ -163,8 +186,12 @@ std::vector<Topic> topics_of(const Course& course) {
 
 }  // namespace
 
-std::vector<Sitting> choose(const std::vector<Topic>& topics, int minutes) {
-  return Choosing(topics, minutes).sittings();
+Chosen choose(const std::vector<Topic>& topics, int minutes) { return Choosing(topics, minutes).chosen(); }
+
+std::string duration_text(int minutes) {
+  const std::string hours = minutes < 60 ? "" : std::to_string(minutes / 60) + " h";
+  const std::string rest = hours.empty() || minutes % 60 > 0 ? std::to_string(minutes % 60) + " min" : "";
+  return hours + (hours.empty() || rest.empty() ? "" : " ") + rest;
 }
 
 std::vector<PlannedDay> spread(const std::vector<Sitting>& sittings, Day first, int days) {
@@ -178,7 +205,13 @@ std::vector<PlannedDay> spread(const std::vector<Sitting>& sittings, Day first, 
     bool is_rest = false;
     for (int left = per_day - sum_of(planned.back().sittings); !is_last() && sitting.minutes - left > worth_a_sitting;
          left = per_day) {
-      if (left >= worth_a_sitting) {
+      if (sitting.kind == Sitting::Kind::whole) {
+        if (planned.back().sittings.empty()) break;  // longer than any day
+      } else if (left >= worth_a_sitting && sitting.kind == Sitting::Kind::new_questions) {
+        const int now = left / minutes_per_question;
+        planned.back().sittings.push_back(new_questions(now));
+        sitting = new_questions(sitting.minutes / minutes_per_question - now);
+      } else if (left >= worth_a_sitting) {
         planned.back().sittings.push_back({left, sitting.what});
         if (!is_rest) sitting.what += ", continued";
         is_rest = true;
@@ -197,15 +230,23 @@ int plan(const Course& course, const std::string& until, std::optional<double> h
   if (end < today()) throw std::invalid_argument(day_text(end) + " is over; name a day from today on");
   const int days = std::max(1, static_cast<int>(end - today()));
   const int minutes = static_cast<int>(std::lround(hours.value_or(usual_hours_per_day * days) * 60));
-  const auto sittings = choose(topics_of(course), minutes);
-  course.print("Until " + weekday_text(end) + " " + day_text(end) + ": " + hours_text(minutes) + " in " +
+  const auto [sittings, lessons, questions] = choose(topics_of(course), minutes);
+  course.print("Until " + weekday_text(end) + " " + day_text(end) + ": " + duration_text(minutes) + " in " +
                counted(days, "day") + ".");
+  constexpr std::size_t width = 12;  // "  1 h 15 min"
   for (const auto& [day, some] : spread(sittings, today(), days)) {
-    course.print("\n" + weekday_text(day) + " " + day_text(day) + ", " + hours_text(sum_of(some)));
-    for (const auto& [length, what] : some) course.print(right_aligned(length, 5) + " min  " + what);
+    course.print("\n" + weekday_text(day) + " " + day_text(day) + ", " + duration_text(sum_of(some)));
+    for (const auto& sitting : some) {
+      const std::string length = duration_text(sitting.minutes);
+      course.print(std::string(width - std::min(width, length.size()), ' ') + length + "  " + sitting.what);
+    }
   }
   const int left = minutes - sum_of(sittings);
-  if (left >= 15) course.print("\n" + hours_text(left) + " are left: ./learn interview --random");
+  if (left >= 15) course.print("\n" + duration_text(left) + " left: ./learn interview --random");
+  std::vector<std::string> left_out;
+  if (lessons > 0) left_out.push_back(counted(lessons, "lesson"));
+  if (questions > 0) left_out.push_back(counted(questions, "question"));
+  if (!left_out.empty()) course.print("\nLeft out for lack of time: " + joined(left_out, " and ") + ".");
   return exit_passed;
 }
 

@@ -59,15 +59,14 @@ bool is_weak_item(const State& state, const Item& item) {
   return !item.question && !state.record_of(item.lesson.name).mistakes.empty();
 }
 
-}  // namespace
-
-std::vector<Item> items_of(const Course& course, const Choice& choice) {
+std::vector<Item> chosen_items(const Course& course, const Choice& choice) {
   if (choice.is_due_only()) return due_items(course);
   const State& state = course.store.state();
   const bool one = !choice.lesson.empty();
   std::vector<Item> items = one ? all_items(lesson::find_lesson(course.root, choice.lesson)) : all_items(course);
   const auto left_out = [&](const Item& item) {
     if (one) return false;
+    if (choice.fresh) return !item.question || find_card(state, item) != nullptr;
     return choice.weak ? !is_weak_item(state, item) : !item.question && !ever_passed(state, item.lesson);
   };
   items.erase(std::remove_if(items.begin(), items.end(), left_out), items.end());
@@ -76,6 +75,18 @@ std::vector<Item> items_of(const Course& course, const Choice& choice) {
     return std::tuple(!item.question, !ever_passed(state, item.lesson), asked);
   };
   std::stable_sort(items.begin(), items.end(), [&](const Item& a, const Item& b) { return rank(a) < rank(b); });
+  return items;
+}
+
+}  // namespace
+
+std::vector<Item> items_of(const Course& course, const Choice& choice) {
+  std::vector<Item> items = chosen_items(course, choice);
+  if (!choice.questions) return items;
+  const auto is_lesson = [](const Item& item) { return !item.question; };
+  items.erase(std::remove_if(items.begin(), items.end(), is_lesson), items.end());
+  if (items.size() > *choice.questions)
+    items.erase(items.begin() + static_cast<std::ptrdiff_t>(*choice.questions), items.end());
   return items;
 }
 

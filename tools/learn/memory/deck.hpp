@@ -22,9 +22,11 @@ struct Choice {
   std::string lesson;  ///< one lesson's questions, and the lesson; due or not
   bool all = false;    ///< the questions of all lessons, and the lessons that passed; due or not
   bool weak = false;   ///< what failed last or is hard, and lessons in which mistakes were made; due or not
+  bool fresh = false;  ///< questions that were never asked, of lessons that are not passed
+  std::optional<std::size_t> questions = {};  ///< no more than so many, and no lessons
 
   /// Whether it is only what is due today.
-  bool is_due_only() const { return lesson.empty() && !all && !weak; }
+  bool is_due_only() const { return lesson.empty() && !all && !weak && !fresh; }
 };
 
 /// The items of a choice in the order in which they are asked: questions before lessons (those take longer). Due

@@ -29,6 +29,7 @@ class Review : public Screen {
   }
 
   int count() const { return reviewed_; }
+  int left() const { return static_cast<int>(items_.size() + later_.size()); }
 
  private:
   bool press(Key key) override {
@@ -126,7 +127,9 @@ class Review : public Screen {
 int review(Course& course, const Choice& choice) {
   const auto items = items_of(course, choice);
   if (items.empty()) {
-    course.print(choice.weak ? "Nothing is weak: no answer failed, and no mistake was named." : due_text(course));
+    course.print(choice.weak    ? "Nothing is weak: no answer failed, and no mistake was named."
+                 : choice.fresh ? "No question is new: you were asked all of them."
+                                : due_text(course));
     if (choice.is_due_only()) course.print(drills);
     return exit_passed;
   }
@@ -134,17 +137,23 @@ int review(Course& course, const Choice& choice) {
     course.print(choice.is_due_only() ? due_text(course) : counted(static_cast<int>(items.size()), "item") + ":");
     for (const auto& item : items) {
       const std::string what = item.question ? item.question->text : "write it from blank";
-      course.print("  " + item.lesson.title() + ": " + what);
+      course.print({with_code("  " + item.lesson.title() + ": " + what)});
     }
     return exit_passed;
   }
   int reviewed = 0;
+  int left = 0;
   {
     Review session(course, items);
     session.run();
     reviewed = session.count();
+    left = session.left();
   }  // gives the terminal back
-  course.print("Reviewed " + counted(reviewed, "item") + ". " + due_text(course));
+  if (left > 0) {
+    course.print("Stopped: " + counted(reviewed, "item") + " reviewed, " + std::to_string(left) + " left.");
+  } else {
+    course.print("Reviewed " + counted(reviewed, "item") + ". " + due_text(course));
+  }
   return exit_passed;
 }
 
