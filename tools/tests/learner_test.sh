@@ -24,7 +24,8 @@ expect 1 "01 self_attention_v1 · to do: 01.1" "!✗" "TODO(01.1) is not written
 expect 0 "01.2 forward" "--level 2" -- learn hint 01
 expect 0 "check" "hint" "verify" "!gate" -- learn --help
 expect 0 "for every b:" "!01.1" -- learn hint 01.2 --level 3
-expect 0 "# 01 · Self-attention" -- learn read 01
+expect 0 "# 01 · Self-attention" "!<!--" -- learn read 01
+expect 0 "# 26 · " "!<!--" "!by_rule = layer_norm_by_hand.d_X" -- learn read 26 # a comment of two lines
 
 # a right answer, through every door
 cp "$right" "$lesson"

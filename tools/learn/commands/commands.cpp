@@ -13,6 +13,7 @@
 #include "learn/memory/answers.hpp"
 #include "learn/memory/deck.hpp"
 #include "learn/memory/history.hpp"
+#include "learn/screens/chapter.hpp"
 #include "learn/screens/programs.hpp"
 #include "learn/screens/terminal.hpp"
 #include "lesson/formula.hpp"
@@ -254,7 +255,7 @@ int hint(Course& course, const std::string& topic, std::size_t level) {
 int read_chapter(const Course& course, const std::string& name) {
   const Lesson lesson = wanted_lesson(course, name);
   if (!Terminal::available()) {
-    std::cout << with_plain_formulas(lesson::read_file(lesson.chapter_file()));
+    std::cout << without_comments(with_plain_formulas(lesson::read_file(lesson.chapter_file())));
     return exit_passed;
   }
   become(reader_command(lesson, course.style.table_columns()));

@@ -146,13 +146,25 @@ bool begins_block(const std::string& line) {
 
 }  // namespace
 
+std::string without_comments(const std::string& markdown) {
+  std::string text;
+  std::size_t done = 0;
+  for (auto at = markdown.find("<!--"); at != std::string::npos; at = markdown.find("<!--", done)) {
+    const auto end = markdown.find("-->\n", at);
+    if (end == std::string::npos) break;
+    text.append(markdown, done, at - done);
+    done = end + 4;
+  }
+  return text.append(markdown, done);
+}
+
 std::string unfolded(const std::string& chapter) {
   static const std::regex summary("<details><summary>(.*)</summary>");
   static const std::regex picture(R"(!\[(.*)\]\(.*\))");
   std::string text;
-  for (const auto& line : lines_of(chapter)) {
+  for (const auto& line : lines_of(without_comments(chapter))) {
     std::smatch part;
-    if (begins_with(line, "<!-- ") || line == "</details>") continue;
+    if (line == "</details>") continue;
     if (begins_with(line, "<details>") && std::regex_match(line, part, summary)) {
       text += "**" + part[1].str() + "**\n";
     } else if (begins_with(line, "![") && std::regex_match(line, part, picture)) {

@@ -5,6 +5,9 @@
 /// Chapters as text of a terminal's width: a pager would break their lines inside words.
 namespace attn::learn {
 
+/// Markdown without its comments, which are for the course's own programs.
+std::string without_comments(const std::string& markdown);
+
 /// A chapter's Markdown as it is read: without comments, folded answers open, and pictures as what they show.
 std::string unfolded(const std::string& chapter);
 
