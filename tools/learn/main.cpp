@@ -58,8 +58,8 @@ class CommandLine {
     app_.fallthrough();
     add_lessons();
     add_help();
-    add_demonstrations();
     add_practice();
+    add_demonstrations();
     add_care();
   }
 
@@ -84,6 +84,7 @@ class CommandLine {
   CLI::App* add(const char* name, const char* what, std::function<int(Course&)> work) {
     CLI::App* command = app_.add_subcommand(name, what);
     command->callback([this, work = std::move(work)] { work_ = work; });
+    command->group(group_);
     return command;
   }
 
@@ -98,6 +99,7 @@ class CommandLine {
   }
 
   void add_lessons() {
+    group_ = "Lessons";
     add_lesson(add("watch", "go through the lessons: checks on every save (the same as ./learn alone)", work_),
                "where to begin; ./learn 07 will do");
     add("list", "the lessons, and where you stand", [this](Course& c) {
@@ -128,6 +130,7 @@ class CommandLine {
   }
 
   void add_demonstrations() {
+    group_ = "Models, and your code at work";
     CLI::App* demo =
         add("demo", "show what you wrote at work, in lessons that have a demonstration",
             [this](Course& c) { return trained_ ? trained_demo(c) : learn::demo(c, lesson_, reference_, for_demo_); });
@@ -207,6 +210,7 @@ class CommandLine {
   }
 
   void add_practice() {
+    group_ = "Interviews";
     CLI::App* interview = add("interview", "a lesson on a blank page, against the clock", [this](Course& c) {
       return learn::interview(c, random_ ? random_lesson(c) : lesson_, minutes_);
     });
@@ -241,6 +245,7 @@ class CommandLine {
   }
 
   void add_care() {
+    group_ = "The course, and repairs";
     add_lesson(add("reset", "put a lesson's stubs back; what you wrote is kept in a backup",
                    [this](Course& c) { return reset_lesson(c, lesson_); }),
                or_current);
@@ -291,8 +296,10 @@ class CommandLine {
     return exit_not_judged;
   }
 
-  CLI::App app_{"attention-by-hand: learn attention by writing it", "./learn"};
+  CLI::App app_{"attention-by-hand: learn attention by writing it\n./learn alone starts, and goes on where you were.",
+                "./learn"};
   std::vector<std::string> words_;
+  std::string group_;  ///< of the commands that are added
   std::function<int(Course&)> work_ = [this](Course& course) { return watch_or_overview(course); };
 
   fs::path root_ = ATTN_ROOT;

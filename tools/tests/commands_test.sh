@@ -58,6 +58,8 @@ expect 0 "> now  00   70 min  Warm-up" -- learn watch
 expect 0 '"lesson": "00_warm_up"' '"state": "untouched"' '"current": true' -- learn list --json
 holds "list --json is JSON" is_json
 expect 0 "attention-by-hand 0." -- learn version
+expect 0 "./learn alone starts" "Lessons" "Interviews" -- learn --help
+holds "interview is among the interviews" [ "$(sed -n '/^Interviews/I,/^$/s/^  \([a-z]*\) .*/\1/p' "$output" | tr '\n' ' ')" = "interview review plan stats " ]
 expect 0 "OpenBLAS" -- learn doctor
 without_input() { learn "$@" <&-; } # not from /dev/null: closed
 expect 0 "OpenBLAS" "!does not answer" -- without_input doctor
