@@ -78,7 +78,7 @@ expect 2 "is over; name a day from today on" -- learn plan --until 2020-01-01
 expect 2 "is not a day; write one like Thursday, tomorrow or 2026-12-03" -- learn plan --until someday
 expect 0 "hours left" -- learn list
 expect 0 "Hints for 00 warm_up, level 1 of 3" "00.1" -- learn hint
-expect 0 "01 · Self-attention: " "write  $lesson" -- learn next
+expect 0 "01 · Self-attention: " "write  $lesson" "00 warm_up stays open: ./learn 00 goes back to it." -- learn next
 expect 0 "now  01 " -- learn list
 expect 0 "01.1" "!01.2" "./learn hint 01.1 --level 2" -- learn hint 01.1
 expect 0 "level 3 of 3" "!More" -- learn hint --level 3

@@ -307,7 +307,9 @@ int next(Course& course) {
     return exit_passed;
   }
   const Lesson& following = *(here + 1);
+  const bool done = is_done(course, current);
   course.store.update([&](State& state) { state.current = following.name; });
+  if (!done) course.print(current.title() + " stays open: ./learn " + current.number() + " goes back to it.\n");
   course.print(following.heading());
   print_next_steps(course, following);
   return exit_passed;
