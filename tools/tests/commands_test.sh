@@ -110,7 +110,7 @@ cp "$right" "$lesson"
 expect 0 "$total of $total checks passed" "Next: 02 · Fused QKV" -- learn check 01
 expect 0 '"verdict": "passed"' "\"passed\": $total" -- out_of learn check --json
 holds "check --json is JSON" is_json
-expect 0 "1 of $lessons lessons passed" "1 day in a row" -- learn stats
+expect 0 "1 of $lessons lessons passed" "1 day in a row" "mistake     1 time, lesson 01: the scores are not" -- learn stats
 expect 0 '"state": "passed"' -- learn list --json
 
 touch "$lesson" # two at once, and both have to build

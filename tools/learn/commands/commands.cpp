@@ -167,7 +167,7 @@ void print_mistakes(const Course& course) {
   std::stable_sort(mistakes.begin(), mistakes.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   mistakes.resize(std::min(most, mistakes.size()));
   for (const auto& [times, what] : mistakes)
-    course.print({Line("mistake     " + counted(times, "time") + " in " + what, Role::important)});
+    course.print({Line("mistake     " + counted(times, "time") + ", lesson " + what, Role::important)});
 }
 
 }  // namespace
