@@ -355,7 +355,7 @@ TEST_F(Evening, ShowsTheFirstErrorAndLetsOneScrollToTheLast) {
   std::string errors;
   for (int i = 0; i < 40; ++i) errors += "  missing_name_" + std::to_string(i) + "();\n";
   save(beginning_with(errors));
-  ScreenRobot& terminal = begin({}, "missing_name_0");
+  ScreenRobot& terminal = begin({20, 100}, "missing_name_0");
   EXPECT_THAT(row_with(terminal, "self_attention_v1.cpp:"), HasSubstr(answer_file));
   EXPECT_SHOWS(terminal, "more lines (arrow down)");
   EXPECT_THAT(terminal.screen(), AllOf(Not(HasSubstr("ninja")), Not(HasSubstr("FAILED")), EndsWith(all_keys)));
@@ -582,6 +582,27 @@ TEST_F(Evening, IsAsciiInALocaleThatKnowsNothingElse) {
   EXPECT_TRUE(terminal.is_ascii()) << terminal;
 }
 
+TEST_F(Evening, PrintsCodeThatCanBeCopied) {
+  std::string longest;
+  for (const auto& line : lines_of(right)) {
+    if (line.size() > longest.size()) longest = line;
+  }
+  ASSERT_GT(longest.size(), 60u);
+  ScreenRobot printed(tool({"solution", "01"}), {40, 60});
+  EXPECT_EQ(printed.wait_for_exit(), 0) << printed;
+  EXPECT_THAT(printed.transcript(), HasSubstr(longest));
+}
+
+TEST_F(Evening, ShowsTheNewestHintInASmallTerminal) {
+  save(mistaken("unscaled"));
+  ScreenRobot& terminal = begin({20, 60}, unscaled);
+  const std::string last = "That was the last hint.";
+  type_and_see(terminal, {{"h", "hint 1 of 3"}, {"h", "hint 2 of 3"}, {"h", "hint 3 of 3"}});
+  EXPECT_THAT(terminal.screen(), Not(HasSubstr(last)));
+  type_and_see(terminal, {{"h", last}, {key::escape, unscaled}, {"h", "hint 3 of 3"}});
+  EXPECT_THAT(terminal.screen(), Not(HasSubstr(last)));
+}
+
 TEST_F(Evening, FitsNarrowAndWideTerminals) {
   save(mistaken("unscaled"));
   for (const int columns : {60, 80, 200}) {
@@ -608,6 +629,9 @@ TEST_F(Evening, ShowsTheDiagnosisOnTheFirstScreenOfASmallTerminal) {
     EXPECT_LT(at("likely  "), at("where   "));
     EXPECT_LT(at("where   "), at("hint    "));
     EXPECT_LT(at("hint    "), at("shape   "));
+    EXPECT_LT(at("shape   "), at("got     "));
+    EXPECT_NE(at("got     "), std::string::npos) << *terminal;
+    EXPECT_NE(at("where   forward, from self_attention_v1.cpp:"), std::string::npos) << *terminal;
   }
 }
 

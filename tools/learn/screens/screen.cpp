@@ -32,8 +32,7 @@ std::vector<int> Screen::wake_fds() {
 
 void Screen::draw() {
   course_.style = terminal_.style();  // its width may have changed
-  Page page{header(), {}, {""}};
-  append(page.footer, status());
+  Page page{header(), {}, status(), {}};
   if (!note_.empty()) page.footer.emplace_back(note_);
   append(page.footer, key_lines(keys(), terminal_.columns()));
   try {
@@ -72,7 +71,7 @@ void Screen::suspend() {
 }
 
 void Screen::turn_page() {
-  terminal_.scroll_to_top();
+  terminal_.scroll_to(0);
   on_yes_ = nullptr;
 }
 

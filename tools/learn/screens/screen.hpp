@@ -35,7 +35,7 @@ class Screen {
   virtual bool advance() { return false; }
 
   /// The page as it is now. What body() throws is shown instead: a file may be missing while an editor replaces it. The
-  /// status is below the body and does not scroll; the note and the keys follow.
+  /// status is below the body and does not scroll, the most important line first; the note and the keys follow.
   virtual Lines header() const = 0;
   virtual Lines body() const = 0;
   virtual Lines status() const { return {}; }

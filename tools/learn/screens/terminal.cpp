@@ -231,6 +231,12 @@ std::vector<Row> Terminal::layout(const Page& page) {
   auto top = style_.rows_of(page.header);
   auto body = style_.rows_of(page.body);
   auto bottom = style_.rows_of(page.footer);
+  Lines status = page.status;
+  const auto all_rows = [&] { return top.size() + body.size() + 1 + style_.rows_of(status).size() + bottom.size(); };
+  while (!style_.plain && status.size() > 1 && all_rows() > static_cast<std::size_t>(rows_)) status.pop_back();
+  status.insert(status.begin(), "");
+  const auto above_footer = style_.rows_of(status);
+  bottom.insert(bottom.begin(), above_footer.begin(), above_footer.end());
   if (style_.plain) {
     first_ = 0;
   } else {

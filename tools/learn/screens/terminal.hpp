@@ -30,10 +30,12 @@ constexpr Key closed = 1008;   ///< there will be no more keys: the terminal is 
 constexpr Key suspend = 1009;  ///< Ctrl-Z: stop what runs, then call Terminal::suspend()
 }  // namespace keys
 
-/// What a screen shows: the header and the footer stay where they are, the body scrolls between them.
+/// What a screen shows: the header, the status and the footer stay where they are, the body scrolls between them. Of the
+/// status, a body that needs the room leaves no more than the first line.
 struct Page {
   Lines header;
   Lines body;
+  Lines status;
   Lines footer;
 };
 
@@ -68,7 +70,7 @@ class Terminal {
 
   /// Scrolls the body of the next page. @return false where the key does not scroll
   bool scroll(Key key);
-  void scroll_to_top() { first_ = 0; }
+  void scroll_to(int row) { first_ = row; }
 
   /// Scrolls until this line of the body is seen.
   void keep_on_screen(int line);

@@ -261,9 +261,15 @@ class Watch : public Screen {
 
   void hint() {
     int& level = hint_levels_[topic()];
+    if (view_ == View::hint && level == deepest_hint) note_ = "That was the last hint.";
     level = std::min(level + 1, deepest_hint);
     note_hint(course_.store, lesson_, level);
     show(View::hint);
+    if (level > 1) {  // from the new hint on, of the first task where there are several
+      Lines earlier = hint_lines({tasks_for(lesson_, topic()).front()}, level - 1);
+      earlier.pop_back();
+      terminal_.scroll_to(static_cast<int>(terminal_.style().rows_of(earlier).size()));
+    }
   }
 
   void open_list() {
