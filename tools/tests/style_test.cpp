@@ -116,6 +116,7 @@ TEST(Links, HaveTheFolderThatANarrowTerminalHasNoRoomFor) {
   EXPECT_THAT(only_row(line, 38),
               ElementsAre(Piece{"  where   f, from "}, Piece{"x.cpp:22", Role::plain, "lessons/01_x/x.cpp"}));
   EXPECT_EQ(text_of(painted({line}, 38, {"…", true}).back()), "          lessons/01_x/x.cpp:22") << "as in VS Code";
+  EXPECT_EQ(text_of(painted({line}, 30, {"…", true}).front()), "  where   f, from x.cpp:22") << "it would be cut";
   const Line error({{"lessons/01_x/x.cpp:22:5: error: no x here"}}, place);
   EXPECT_THAT(text_of(painted({error}, 38).front()), HasSubstr("lessons/01_x/x.cpp:22:5"));
 }

@@ -114,11 +114,14 @@ void ink_links(Inked& line) {
 }
 
 /// The same line, where it is too wide and ends with its place: with the file's name alone.
-Line without_folder(const Line& line, int columns) {
+/// @param keep_folders as long as the place fits into a row of its own
+Line without_folder(const Line& line, int columns, bool keep_folders) {
+  constexpr int label = 10;
   if (!line.place || columns_of(line.text()) <= columns) return line;
   Line shorter = line;
   std::string& text = shorter.spans.back().text;
   const std::string place = line.place->text();
+  if (keep_folders && label + columns_of(place) <= columns) return line;
   if (text.size() < place.size() || text.compare(text.size() - place.size(), place.size(), place) != 0) return line;
   text.erase(text.size() - place.size(), place.rfind('/') + 1);
   return shorter;
@@ -216,7 +219,7 @@ Lines with_cut_quotes(const Lines& lines, int columns, const std::string& gap) {
 std::vector<Row> painted(const Lines& lines, int columns, const Painting& how) {
   std::vector<Row> rows;
   for (const auto& one : with_cut_quotes(lines, columns, how.gap)) {
-    Inked line(how.keep_folders ? one : without_folder(one, columns));
+    Inked line(without_folder(one, columns, how.keep_folders));
     const bool comparison = is_comparison(line.role());
     if (!comparison) ink_links(line);
     if (one.place) ink_name(line, one.place->file);
