@@ -2,7 +2,7 @@
 
 import numpy as np
 from course import softmax
-from svg import Figure
+from svg import Figure, number
 
 QUERIES, KEYS, HEADS, WIDTH = 4, 5, 2, 16  # WIDTH: of a head
 SEEN = np.tri(QUERIES, KEYS, KEYS - QUERIES)  # causal, aligned at the end
@@ -80,6 +80,9 @@ def bugs():
         for x in (left, other):
             for j in range(KEYS):
                 figure.text(x + (j + 0.5) * cell, top - 4, str(j), "dim small", "middle")
+            for i in range(QUERIES) if name == "13.1" else ():  # the query's own token
+                at = (x + (i + KEYS - QUERIES + 0.5) * cell, top + (i + 0.5) * cell)
+                figure.parts.append(f'<circle cx="{number(at[0])}" cy="{number(at[1])}" r="1.6" class="ink"/>')
             for i, j in np.argwhere(SEEN == 0) if name == "13.2" else ():
                 figure.line((x + j * cell, top + (i + 1) * cell), (x + (j + 1) * cell, top + i * cell))
     figure.text(12, 298, "Purple: correct; red: with the bug. A row is an", "dim small")

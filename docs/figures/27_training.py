@@ -95,7 +95,7 @@ def valley():
     figure.text(38, 244, "gradient descent, rate 0.009: after 60", "small")
     figure.text(38, 258, f"steps the loss is {loss_at(paths[0][0][60]):.1f}", "small")
     figure.line((12, 274), (32, 274), colour="blue", width=2)
-    figure.text(38, 278, f"Adam, rate 0.15: after 60 steps it is {loss_at(paths[1][0][60]):.2f}", "small")
+    figure.text(38, 278, f"Adam, rate 0.15, beta2 0.95: it is {loss_at(paths[1][0][60]):.2f}", "small")
     return figure
 
 

@@ -216,7 +216,7 @@ class CommandLine {
     });
     CLI::Option* named =
         add_lesson(interview, "its number, such as 05; without it, 05, then 12, then the least recent one");
-    interview->add_flag("--random", random_, "a lesson by chance, of those that you passed")->excludes(named);
+    interview->add_flag("--random", random_, "a random lesson, of those that you passed")->excludes(named);
     interview->add_option("--minutes", minutes_, "how long")
         ->check(attn::number_that([](double x) { return x >= 0.05 && x <= 600; }, "from 0.05 to 600, such as 45"));
     interview->footer(
@@ -230,7 +230,7 @@ class CommandLine {
     CLI::Option* all = review->add_flag("--all", all_, "every question, and the lessons that you passed; due or not");
     CLI::Option* weak = review->add_flag("--weak", weak_, "what you failed last or found hard, due or not");
     CLI::Option* lesson = review->add_option("--lesson", lesson_, "one lesson, such as 07, due or not");
-    CLI::Option* fresh = review->add_flag("--new", fresh_, "questions that you were never asked, of lessons to come");
+    CLI::Option* fresh = review->add_flag("--new", fresh_, "new questions, of lessons that you have not passed");
     review->add_option("--questions", questions_, "only questions, and no more than so many: the most asked ones")
         ->check(CLI::Range(1, 9999));
     all->excludes(weak)->excludes(lesson)->excludes(fresh);

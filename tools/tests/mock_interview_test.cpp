@@ -422,6 +422,8 @@ TEST(Review, OfWhatIsNewLeavesOutWhatWasAsked) {
   const std::string fresh = ask_review({"--new"}, copy).output;
   EXPECT_THAT(fresh, AllOf(HasSubstr("  01 self_attention_v1: "), Not(HasSubstr(text + "\n"))));
   EXPECT_THAT(fresh, Not(HasSubstr("write it from blank")));
+  const auto plan = judge::ask(tool_on_copy({"plan", "--until", "tomorrow", "--hours", "9"}), copy);
+  EXPECT_THAT(plan.output, HasSubstr("./learn review: 1 question asked before will be due again"));
 }
 
 TEST(Review, OffersAsManyQuestionsAsAPlanSays) {

@@ -177,7 +177,7 @@ std::vector<Topic> topics_of(const Course& course) {
     const auto& cards = course.store.state().cards;
     for (const auto& question : lesson.questions()) {
       const bool comes_back = !topic.passed && cards.count(card_of(lesson, question)) > 0;  // by itself, when it is due
-      if (!comes_back) ++topic.questions.at(static_cast<std::size_t>(question.asked));
+      ++(comes_back ? topic.coming_back : topic.questions.at(static_cast<std::size_t>(question.asked)));
     }
     topics.push_back(topic);
   }
@@ -230,9 +230,16 @@ int plan(const Course& course, const std::string& until, std::optional<double> h
   if (end < today()) throw std::invalid_argument(day_text(end) + " is over; name a day from today on");
   const int days = std::max(1, static_cast<int>(end - today()));
   const int minutes = static_cast<int>(std::lround(hours.value_or(usual_hours_per_day * days) * 60));
-  const auto [sittings, lessons, questions] = choose(topics_of(course), minutes);
+  const auto topics = topics_of(course);
+  const auto [sittings, lessons, questions] = choose(topics, minutes);
   course.print("Until " + weekday_text(end) + " " + day_text(end) + ": " + duration_text(minutes) + " in " +
                counted(days, "day") + ".");
+  const int back = std::accumulate(topics.begin(), topics.end(), 0,
+                                   [](int sum, const Topic& topic) { return sum + topic.coming_back; });
+  if (back > 0) {
+    course.print("Begin each day with ./learn review: " + counted(back, "question") +
+                 " asked before will be due again.");
+  }
   constexpr std::size_t width = 12;  // "  1 h 15 min"
   for (const auto& [day, some] : spread(sittings, today(), days)) {
     course.print("\n" + weekday_text(day) + " " + day_text(day) + ", " + duration_text(sum_of(some)));

@@ -22,6 +22,7 @@ struct Topic {
   int interview_minutes = 0;
   std::array<int, 3> questions = {};  ///< how many are asked often, sometimes, rarely
   bool is_interview = false;          ///< the lesson is one itself, against the clock
+  int coming_back = 0;                ///< how many more were asked before, and will be due again
 };
 
 /// Something to do in one sitting.
