@@ -586,7 +586,7 @@ for (const [name, { lesson, compare }] of Object.entries(figures)) {
         if (moved.length) window.shifts.push([e.value, ...moved.map(({ outerHTML }) => outerHTML.slice(0, 80))]);
       })).observe({ type: "layout-shift", buffered: true });
     });
-    const open = async () => { // at its beginning: where a reload stays in the middle, what is above is laid out late, and moves the rest
+    const open = async () => { // at its beginning: a reload stays in the middle, where a busy machine once moved a table that the figure does not move
       await page.goto("about:blank");
       await page.goto(`${origin}/lessons/${lessonOf(lesson)}/`, { waitUntil: "load" });
       await page.keyboard.press("Shift"); // a reader is there: all is laid out
