@@ -42,7 +42,8 @@ std::string run_program(const fs::path& program, int seed, const std::string& ed
   const auto text_in = [](const fs::path& file) { return fs::exists(file) ? read_file(file) : ""; };
   const fs::path output = folder + "/output.txt";
   const fs::path report = folder + "/report.json";
-  std::vector<std::string> command = {"env", "ATTN_SEED=" + std::to_string(seed), program};
+  // OpenBLAS with one thread: several would wait for each other, with as many programs as processors beside them.
+  std::vector<std::string> command = {"env", "ATTN_SEED=" + std::to_string(seed), "OPENBLAS_NUM_THREADS=1", program};
   if (edits.empty()) {
     command.push_back("--report=" + report.string());
   } else {
