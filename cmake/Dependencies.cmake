@@ -74,7 +74,7 @@ endif()
 
 # Lines for the learner's files, and no others: the report of a failing check says where something was thrown. The header that
 # is compiled for both has them. (Not by a preset, which a folder that is configured would not notice.)
-if(CMAKE_BUILD_TYPE STREQUAL Debug AND NOT CMAKE_CXX_FLAGS_DEBUG MATCHES "-g")
+if(CMAKE_BUILD_TYPE STREQUAL Debug AND NOT ATTN_SANITIZE AND NOT CMAKE_CXX_FLAGS_DEBUG MATCHES "-g")
   target_compile_options(attn_learner_warnings INTERFACE -g1)
   set(ATTN_NO_SYMBOLS -s) # for the hundred programs that only authors run
 endif()

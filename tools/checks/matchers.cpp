@@ -4,9 +4,10 @@
 
 #include <cstdlib>
 #include <memory>
-#include <regex>
 #include <stdexcept>
 #include <typeinfo>
+
+#include "lesson/text.hpp"
 
 namespace arma {
 
@@ -32,9 +33,13 @@ void PrintTo(const fcube& x, std::ostream* os) { print(x, *os); }
 namespace attn::judge {
 
 bool names_argument(const std::string& message, const std::string& argument) {
-  static const std::regex word("\\w+"), size("\\d+|[A-Z]");  // "4", or a letter such as L
-  const std::vector<std::string> words(std::sregex_token_iterator(message.begin(), message.end(), word), {});
-  const auto is_size = [&](std::size_t i) { return i < words.size() && std::regex_match(words[i], size); };
+  const auto words = words_in(message);
+  const auto is_size = [&](std::size_t i) {  // "4", or a letter such as L
+    if (i >= words.size()) return false;
+    const std::string& word = words[i];
+    const bool is_letter = word.size() == 1 && word[0] >= 'A' && word[0] <= 'Z';
+    return is_letter || word.find_first_not_of("0123456789") == std::string::npos;
+  };
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool between_sizes = i > 0 && is_size(i - 1) && is_size(i + 1);
     if (words[i] == argument && !(words[i] == "x" && between_sizes)) return true;

@@ -120,6 +120,16 @@ std::vector<std::string> cell(const std::string& line, int columns) {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
+std::vector<std::string> words_in(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!is_word(text[i])) continue;
+    if (i == 0 || !is_word(text[i - 1])) words.emplace_back();
+    words.back() += text[i];
+  }
+  return words;
+}
+
 bool begins_with(const std::string& text, const std::string& beginning) { return text.rfind(beginning, 0) == 0; }
 
 std::string joined(const std::vector<std::string>& parts, const std::string& between) {

@@ -11,6 +11,9 @@ namespace attn {
 /// Whether a character belongs to a name in code: a letter, a digit or "_".
 bool is_word(char c);
 
+/// The names and numbers in a text: all that consists of such characters.
+std::vector<std::string> words_in(const std::string& text);
+
 bool begins_with(const std::string& text, const std::string& beginning);
 
 /// Parts as one text, with something between them.

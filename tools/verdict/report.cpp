@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "lesson/text.hpp"
 #include "verdict/naming.hpp"
@@ -25,10 +24,9 @@ using State = CheckResult::State;
 
 /// Whether a text mentions one of the functions or classes in a task's title: calls it, or has a suite of its name.
 bool mentions(const std::string& text, const std::string& title) {
-  static const std::regex word("\\w+");
+  const auto words = words_in(title);
   const auto contains = [&](const std::string& part) { return text.find(part) != std::string::npos; };
-  return std::any_of(std::sregex_iterator(title.begin(), title.end(), word), {}, [&](const std::smatch& found) {
-    const std::string name = found.str();
+  return std::any_of(words.begin(), words.end(), [&](const std::string& name) {
     const bool of_code = name.find('_') != std::string::npos || title.find("`" + name + "`") != std::string::npos ||
                          title == name || name == "forward";
     return of_code && (contains(name + "(") || contains(lesson::camel_case(name)));
