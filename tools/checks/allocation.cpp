@@ -106,19 +106,19 @@ void __wrap__ZdaPvm(void* memory, std::size_t size) { __real__ZdaPvm(given_back(
 
 namespace attn::judge {
 
-std::size_t allocated_bytes(const std::function<void()>& code) {
+std::size_t allocated_bytes(FunctionView<void()> code) {
   const std::size_t before = asked_for;
   code();
   return asked_for - before;
 }
 
-std::size_t largest_allocation(const std::function<void()>& code) {
+std::size_t largest_allocation(FunctionView<void()> code) {
   largest_piece = 0;
   code();
   return largest_piece;
 }
 
-std::size_t peak_bytes(const std::function<void()>& code) {
+std::size_t peak_bytes(FunctionView<void()> code) {
   const std::ptrdiff_t before = held;
   most_held = before;
   code();

@@ -55,7 +55,7 @@ std::string type_name(const std::exception& error) {
   return status == 0 ? name.get() : mangled;
 }
 
-std::string RejectsArgument::diagnose(const std::function<void()>& call) const {
+std::string RejectsArgument::diagnose(FunctionView<void()> call) const {
   std::string words = "std::invalid_argument with a message that names \"" + argument_ + "\"";
   for (const std::string& word : words_) words += " and says \"" + word + "\"";
   const std::string wanted = line("wanted", words);
@@ -81,7 +81,7 @@ std::string RejectsArgument::diagnose(const std::function<void()>& call) const {
   return line("threw", "nothing") + wanted;
 }
 
-::testing::AssertionResult RejectsArgument::operator()(const char* text, const std::function<void()>& call) const {
+::testing::AssertionResult RejectsArgument::operator()(const char* text, FunctionView<void()> call) const {
   const std::string diagnosis = diagnose(call);
   if (diagnosis.empty()) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << "Value of: " << text << "\nExpected: a rejection\n" << diagnosis;

@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 
 #include <armadillo>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "attn/shape.hpp"
 #include "attn/todo.hpp"
 #include "checks/diagnosis.hpp"
+#include "checks/function_view.hpp"
 #include "checks/golden.hpp"
 
 namespace arma {
@@ -79,10 +79,10 @@ class RejectsArgument {
   RejectsArgument(std::string argument, std::vector<std::string> words)
       : argument_(std::move(argument)), words_(std::move(words)) {}
 
-  ::testing::AssertionResult operator()(const char* text, const std::function<void()>& call) const;
+  ::testing::AssertionResult operator()(const char* text, FunctionView<void()> call) const;
 
  private:
-  std::string diagnose(const std::function<void()>& call) const;
+  std::string diagnose(FunctionView<void()> call) const;
 
   std::string argument_;
   std::vector<std::string> words_;

@@ -63,7 +63,7 @@ arma::cube project(const Linear& layer, const arma::cube& x) { return naive_line
 
 }  // namespace
 
-std::string refusal(const std::function<void()>& call) {
+std::string refusal(FunctionView<void()> call) {
   try {
     call();
   } catch (const NotWritten&) {
@@ -74,7 +74,7 @@ std::string refusal(const std::function<void()>& call) {
   return {};
 }
 
-::testing::AssertionResult RejectsOrNames::operator()(const char* text, const std::function<void()>& call) const {
+::testing::AssertionResult RejectsOrNames::operator()(const char* text, FunctionView<void()> call) const {
   ::testing::AssertionResult result = rejects_(text, call);
   if (!result && !likely_.empty() && refusal(call).empty()) result << likely_;
   return result;
@@ -140,7 +140,7 @@ void expect_draws_each_projection_anew(const Projections& projections) {
   }
 }
 
-void expect_leaves_seeding_to_the_caller(const std::string& what, const std::function<arma::mat()>& draw,
+void expect_leaves_seeding_to_the_caller(const std::string& what, FunctionView<arma::mat()> draw,
                                          const std::string& likely) {
   const auto next_number_after = [&](arma::arma_rng::seed_type seed) {
     arma::arma_rng::set_seed(seed);
@@ -160,7 +160,7 @@ void expect_leaves_seeding_to_the_caller(const std::string& what, const std::fun
       << note("draw from Armadillo's generator, such as arma::randu, and do not seed it");
 }
 
-void expect_leaves_the_generator_alone(const std::string& what, const std::function<void()>& call) {
+void expect_leaves_the_generator_alone(const std::string& what, FunctionView<void()> call) {
   arma::arma_rng::set_seed(3);
   call();
   const double after_the_call = arma::randu();
@@ -176,7 +176,7 @@ void expect_new_dropout(const Dropout& dropout, double p) {
       << note("leave it as Dropout makes it: eval() is for the layer's user to call");
 }
 
-void expect_rejects_impossible_sizes(const std::function<void(uword embed_dim, uword num_heads)>& make,
+void expect_rejects_impossible_sizes(FunctionView<void(uword embed_dim, uword num_heads)> make,
                                      const std::string& likely) {
   EXPECT_PRED_FORMAT1(RejectsArgument("embed_dim", {"0"}), [&] { make(0, 2); });
   EXPECT_PRED_FORMAT1(RejectsArgument("num_heads", {"0"}), [&] { make(6, 0); });
@@ -188,7 +188,7 @@ void expect_rejects_impossible_sizes(const std::function<void(uword embed_dim, u
   }
 }
 
-void expect_rejects_impossible_probabilities(const std::function<void(double p)>& make) {
+void expect_rejects_impossible_probabilities(FunctionView<void(double p)> make) {
   EXPECT_PRED_FORMAT1(RejectsArgument("p", {"-0.1"}), [&] { make(-0.1); });
   EXPECT_PRED_FORMAT1(RejectsArgument("p", {"-0.5"}), [&] { make(-0.5); });
   EXPECT_PRED_FORMAT1(RejectsArgument("p", {"1"}), [&] { make(1.0); });
@@ -298,7 +298,7 @@ void expect_starts_afresh(const SelfAttention& attention, const GoldenCase& gold
 }
 
 void expect_passes_on_a_nan(const SelfAttention& attention, arma::cube X,
-                            const std::function<Attended(const arma::cube& X)>& definition) {
+                            FunctionView<Attended(const arma::cube& X)> definition) {
   X(2, 1, 0) = arma::datum::nan;
   const arma::cube output = attention.forward(X);
   expect_nan_as_wanted({output, attention.attention_weights()}, definition(X),
@@ -353,7 +353,7 @@ void expect_nan_as_wanted(const Attended& attended, const Attended& wanted, cons
 }
 
 void expect_keeps_apart(const std::string& what, uword count, const arma::cube& together,
-                        const std::function<arma::cube(uword n)>& alone) {
+                        FunctionView<arma::cube(uword n)> alone) {
   ASSERT_HOLDS(together.n_slices >= count && together.n_slices % count == 0,
                to_string(together.n_slices) + " slices for " + to_string(count) + " " + what + "s");
   for (uword n = 0; n < count; ++n) {
@@ -362,8 +362,7 @@ void expect_keeps_apart(const std::string& what, uword count, const arma::cube& 
   }
 }
 
-void expect_follows_permuted_queries(const std::function<arma::cube(const arma::cube& Q)>& forward,
-                                     const arma::cube& Q) {
+void expect_follows_permuted_queries(FunctionView<arma::cube(const arma::cube& Q)> forward, const arma::cube& Q) {
   const arma::uvec order = shuffled(Q.n_rows);
   const arma::cube output = forward(Q);
   ASSERT_HOLDS(output.n_rows == Q.n_rows, "the result is " + shape_text(output) + " for queries of " + shape_text(Q));
@@ -372,8 +371,8 @@ void expect_follows_permuted_queries(const std::function<arma::cube(const arma::
 }
 
 void expect_ignores_the_order_of_keys(
-    const std::function<arma::cube(const arma::cube& K, const arma::cube& V, const Mask& mask)>& forward,
-    const arma::cube& K, const arma::cube& V, const Mask& mask) {
+    FunctionView<arma::cube(const arma::cube& K, const arma::cube& V, const Mask& mask)> forward, const arma::cube& K,
+    const arma::cube& V, const Mask& mask) {
   const arma::uvec order = shuffled(K.n_rows);
   const Mask mask_reordered = mask.is_empty() ? mask : reordered_columns(mask, order);
   const arma::cube output = forward(K, V, mask);
@@ -381,7 +380,7 @@ void expect_ignores_the_order_of_keys(
       << note("keys, values and the columns of a mask were put in another order, all in the same: nothing may change");
 }
 
-void expect_takes_any_number_but_zero(const std::function<arma::cube(const Mask& mask)>& forward, const Mask& mask) {
+void expect_takes_any_number_but_zero(FunctionView<arma::cube(const Mask& mask)> forward, const Mask& mask) {
   const arma::cube wanted = forward(mask);
   for (const uword number : other_ones) {
     EXPECT_THAT(forward(number * mask), IsNear(wanted)) << mask_note(number);
@@ -389,7 +388,7 @@ void expect_takes_any_number_but_zero(const std::function<arma::cube(const Mask&
 }
 
 void expect_leaves_its_arguments(const std::string& what, const std::vector<Argument>& arguments,
-                                 const std::function<void()>& call) {
+                                 FunctionView<void()> call) {
   std::vector<arma::cube> before;
   for (const Argument& argument : arguments) before.push_back(argument.values());
   call();

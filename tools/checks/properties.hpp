@@ -10,6 +10,7 @@
 #include "attn/dropout.hpp"
 #include "attn/linear.hpp"
 #include "attn/mask.hpp"
+#include "checks/function_view.hpp"
 #include "checks/golden.hpp"
 #include "checks/matchers.hpp"
 
@@ -88,7 +89,7 @@ Attended naive_multi_head(const Projections& projections, arma::uword num_heads,
                           double p = 0);
 
 /// What a call throws, in words; empty when it throws nothing. Code that is not written yet does not count.
-std::string refusal(const std::function<void()>& call);
+std::string refusal(FunctionView<void()> call);
 
 /// As RejectsArgument, with the mistake to name when the call throws nothing.
 class RejectsOrNames {
@@ -96,7 +97,7 @@ class RejectsOrNames {
   RejectsOrNames(RejectsArgument rejects, std::string likely)
       : rejects_(std::move(rejects)), likely_(std::move(likely)) {}
 
-  ::testing::AssertionResult operator()(const char* text, const std::function<void()>& call) const;
+  ::testing::AssertionResult operator()(const char* text, FunctionView<void()> call) const;
 
  private:
   RejectsArgument rejects_;
@@ -119,21 +120,21 @@ void expect_draws_each_projection_anew(const Projections& projections);
 /// LeavesSeedingToTheCaller: what `draw` makes differs from call to call, is the same for the same seed, and the
 /// caller's seed decides which numbers follow. `what` is the function's or the class's name.
 /// `likely` is named when the caller's seed decides nothing.
-void expect_leaves_seeding_to_the_caller(const std::string& what, const std::function<arma::mat()>& draw,
+void expect_leaves_seeding_to_the_caller(const std::string& what, FunctionView<arma::mat()> draw,
                                          const std::string& likely = "");
 
 /// LeavesTheGeneratorAlone: nothing is drawn.
-void expect_leaves_the_generator_alone(const std::string& what, const std::function<void()>& call);
+void expect_leaves_the_generator_alone(const std::string& what, FunctionView<void()> call);
 
 /// A new layer's dropout has this probability, and is training.
 void expect_new_dropout(const Dropout& dropout, double p);
 
 /// RejectsImpossibleSizes: zeros, and heads that do not divide the width. `likely` is named when those are accepted.
-void expect_rejects_impossible_sizes(const std::function<void(arma::uword embed_dim, arma::uword num_heads)>& make,
+void expect_rejects_impossible_sizes(FunctionView<void(arma::uword embed_dim, arma::uword num_heads)> make,
                                      const std::string& likely = "");
 
 /// RejectsAnImpossibleProbability: what is not in 0 <= p < 1.
-void expect_rejects_impossible_probabilities(const std::function<void(double p)>& make);
+void expect_rejects_impossible_probabilities(FunctionView<void(double p)> make);
 
 // -------------------------------------------------------------------------------------------------- self-attention
 
@@ -165,7 +166,7 @@ void expect_starts_afresh(const SelfAttention& attention, const GoldenCase& gold
 
 /// PassesOnANaN: token 2 of sequence 0 becomes NaN, and output and weights are what the definition then gives.
 void expect_passes_on_a_nan(const SelfAttention& attention, arma::cube X,
-                            const std::function<Attended(const arma::cube& X)>& definition);
+                            FunctionView<Attended(const arma::cube& X)> definition);
 
 /// RejectsAnInputOfTheWrongShape: X is L x embed_dim x B.
 void expect_rejects_inputs(const SelfAttention& attention, arma::uword embed_dim);
@@ -183,19 +184,18 @@ void expect_nan_as_wanted(const Attended& attended, const Attended& wanted, cons
 /// KeepsTheBatchApart and KeepsTheSlicesApart: part n of `together`, of as many parts as `count` says, is what the part
 /// gives alone. `what` is "sequence" or "slice".
 void expect_keeps_apart(const std::string& what, arma::uword count, const arma::cube& together,
-                        const std::function<arma::cube(arma::uword n)>& alone);
+                        FunctionView<arma::cube(arma::uword n)> alone);
 
 /// FollowsPermutedQueries: the rows of the result follow the rows of Q.
-void expect_follows_permuted_queries(const std::function<arma::cube(const arma::cube& Q)>& forward,
-                                     const arma::cube& Q);
+void expect_follows_permuted_queries(FunctionView<arma::cube(const arma::cube& Q)> forward, const arma::cube& Q);
 
 /// IgnoresTheOrderOfKeys: of keys, values and the columns of the mask, put in another order alike.
 void expect_ignores_the_order_of_keys(
-    const std::function<arma::cube(const arma::cube& K, const arma::cube& V, const Mask& mask)>& forward,
-    const arma::cube& K, const arma::cube& V, const Mask& mask = {});
+    FunctionView<arma::cube(const arma::cube& K, const arma::cube& V, const Mask& mask)> forward, const arma::cube& K,
+    const arma::cube& V, const Mask& mask = {});
 
 /// TakesAnyNumberButZeroAsAllowed: a mask may hold other numbers than 1.
-void expect_takes_any_number_but_zero(const std::function<arma::cube(const Mask& mask)>& forward, const Mask& mask);
+void expect_takes_any_number_but_zero(FunctionView<arma::cube(const Mask& mask)> forward, const Mask& mask);
 
 /// An argument of a function, by name; it refers to the argument.
 class Argument {
@@ -213,7 +213,7 @@ class Argument {
 
 /// LeavesItsArguments: a call of the function `what` changes none of them.
 void expect_leaves_its_arguments(const std::string& what, const std::vector<Argument>& arguments,
-                                 const std::function<void()>& call);
+                                 FunctionView<void()> call);
 
 /// LeavesItsFields: the projections are, to the last bit, what they were.
 void expect_unchanged(const Projections& before, const Projections& after, const std::string& by = "forward");
