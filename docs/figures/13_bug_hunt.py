@@ -86,7 +86,7 @@ def bugs():
             for i, j in np.argwhere(SEEN == 0) if name == "13.2" else ():
                 figure.line((x + j * cell, top + (i + 1) * cell), (x + (j + 1) * cell, top + i * cell))
     figure.text(12, 298, "Purple: correct; red: with the bug. A row is an", "dim small")
-    figure.text(12, 311, "output; column j: how much of value j is in it.", "dim small")
+    figure.text(12, 311, "output; column j: the share of value j in it.", "dim small")
     return figure
 
 

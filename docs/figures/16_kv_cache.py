@@ -75,9 +75,9 @@ def triangle():
     figure.rect(236, bottom + 12, 10, 10, "dim", 0.3, None, 2)
     figure.text(252, bottom + 21, "computed again", "small")
     anew = [sum(rows[:n]) for n in range(prompt, total + 1)]
-    figure.text(10, bottom + 44, f"With it {sum(rows)} scores in all.", "strong small")
+    figure.text(10, bottom + 44, f"With a cache: {sum(rows)} scores in all.", "strong small")
     sums = " + ".join(str(n) for n in anew)
-    figure.text(10, bottom + 60, f"Without it {sums} = {sum(anew)}: here, the last {anew[-1]}.", "dim small")
+    figure.text(10, bottom + 60, f"Without: {sums} = {sum(anew)}. Drawn: the last {anew[-1]}.", "dim small")
     return figure
 
 
@@ -118,7 +118,7 @@ def roofline():
         figure.line((x(value), bottom), (x(value), bottom + 4), colour="faint")
     figure.text(x(ridge) + 5, bottom - 6, f"{ridge:.0f}", "small")
     figure.text((left + right) / 2, bottom + 34, "FLOPs for each byte moved", "dim small", "middle")
-    figure.text((left + right) / 2, bottom + 52, "Each step on both axes: 10 times as much.", "dim small", "middle")
+    figure.text((left + right) / 2, bottom + 52, "Both axes are logarithmic.", "dim small", "middle")
     figure.text(right, y(peak) - 7, "compute-bound", "small", "end")
     turned = atan2(y(10) - y(100), x(100) - x(10)) * 180 / pi
     figure.parts.append(

@@ -42,11 +42,11 @@ def staircase():
     figure.text(edge + 14, middle - 24, "travel along", "dim small")
     legend = top + BLOCKS * tile + 24
     figure.rect(left, legend - 10, 12, 12, "blue", 0.4)
-    figure.text(left + 18, legend, "all queries see all keys: 15", "dim small")
+    figure.text(left + 18, legend, "all keys seen by all queries: 15 tiles", "dim small")
     figure.rect(left, legend + 10, 12, 12, "orange", 0.6)
-    figure.text(left + 18, legend + 20, "some see some keys, masked: 6", "dim small")
+    figure.text(left + 18, legend + 20, "partly seen, so masked: 6 tiles", "dim small")
     figure.line((left + 2, legend + 36), (left + 10, legend + 36), colour="dim", width=2)
-    figure.text(left + 18, legend + 40, "no query sees a key, not computed: 15", "dim small")
+    figure.text(left + 18, legend + 40, "nothing seen, so not computed: 15 tiles", "dim small")
     return figure
 
 

@@ -33,7 +33,7 @@ def model():
         figure.rect(left + 4 * k, 102 + 4 * k, wide, 74, "card", 1, "dim")
     figure.text(x, 119, "DecoderBlock, N of them", "small strong", "middle")
     figure.text(x, 137, "h = X + attention(norm(X))", "small", "middle")
-    figure.text(x, 153, "h + feed_forward(norm(h))", "small", "middle")
+    figure.text(x, 153, "X' = h + feed_forward(norm(h))", "small", "middle")
     figure.text(x, 169, "each with its cache", "small dim", "middle")
     down(184, 204, "L x E x B")
     step(204, "final_norm", "1 x E", "orange")
@@ -69,7 +69,7 @@ def sampling():
         for i, value in enumerate(golden("22_language_model", "by_hand", case)[0]):
             x, height = left + 21 * i, 74 * value
             figure.rect(x, 106 - height, 17, max(height, 1), "blue", 0.7, None, 2)
-            text = f"{value:.2f}".lstrip("0") if value >= 0.005 else "0"
+            text = f"{value:.2f}".lstrip("0") if value >= 0.005 else "<.01"  # none is 0
             figure.text(x + 8.5, 102 - height, text, "small", "middle")
             figure.text(x + 8.5, 120, str(i), "small dim", "middle")
     figure.text(12, 138, logits, "small dim")

@@ -69,7 +69,7 @@ holds "without a terminal doctor's words are not coloured" no_escapes
 lessons=$(find lessons -mindepth 1 -maxdepth 1 -type d | wc -l)
 expect 0 "0 of $lessons lessons passed" "0 times judged" "0 days in a row" -- learn stats
 expect 0 "There are no backups." -- learn backups
-expect 0 "  1 h 15 min  lesson 01 self_attention_v1" "./learn review --lesson 01 --questions 5" "Left out for lack of time: " \
+expect 0 "  1 h 15 min  ./learn 01 (self_attention_v1)" "./learn review --lesson 01 --questions 5" "Left out for lack of time: " \
   -- learn plan --until tomorrow --hours 2
 narrow() { ! grep -qE '.{61}' "$output"; }
 holds "a plan fits 60 columns" narrow

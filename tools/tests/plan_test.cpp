@@ -19,7 +19,7 @@ using testing::IsEmpty;
 using testing::Not;
 
 Topic topic(const std::string& number, int minutes, Asked asked, const std::vector<std::string>& after = {}) {
-  return {number, number + " title", {minutes, asked, after}, false, 20, {}, false};
+  return {number, "title", {minutes, asked, after}, false, 20, {}, false};
 }
 
 Topic with_questions(Topic of, int often, int sometimes, int rarely) {
@@ -50,8 +50,8 @@ int total(const std::vector<Sitting>& sittings) {
 TEST(Choose, TakesWhatIsAskedMostFirst) {
   const std::vector<Topic> topics = {topic("01", 60, Asked::rarely), topic("02", 60, Asked::sometimes),
                                      topic("03", 60, Asked::often)};
-  EXPECT_THAT(chosen(topics, 60), ElementsAre("60 lesson 03 title"));
-  EXPECT_THAT(chosen(topics, 120), ElementsAre("60 lesson 02 title", "60 lesson 03 title"));
+  EXPECT_THAT(chosen(topics, 60), ElementsAre("60 ./learn 03 (title)"));
+  EXPECT_THAT(chosen(topics, 120), ElementsAre("60 ./learn 02 (title)", "60 ./learn 03 (title)"));
   EXPECT_THAT(chosen(topics, 59), IsEmpty());
 }
 
@@ -59,8 +59,10 @@ TEST(Choose, TakesALessonOnlyWithThoseThatItNeeds) {
   const std::vector<Topic> topics = {topic("01", 40, Asked::rarely), topic("02", 30, Asked::rarely, {"01"}),
                                      topic("03", 60, Asked::often, {"02"})};
   EXPECT_THAT(chosen(topics, 129), IsEmpty());
-  EXPECT_THAT(chosen(topics, 130), ElementsAre("40 lesson 01 title", "30 lesson 02 title", "60 lesson 03 title"));
-  EXPECT_THAT(chosen({as_passed(topics[0]), as_passed(topics[1]), topics[2]}, 60), ElementsAre("60 lesson 03 title"));
+  EXPECT_THAT(chosen(topics, 130),
+              ElementsAre("40 ./learn 01 (title)", "30 ./learn 02 (title)", "60 ./learn 03 (title)"));
+  EXPECT_THAT(chosen({as_passed(topics[0]), as_passed(topics[1]), topics[2]}, 60),
+              ElementsAre("60 ./learn 03 (title)"));
 }
 
 TEST(Choose, TakesNoLesserLessonWhileOneThatIsAskedMoreDoesNotFit) {
@@ -70,16 +72,17 @@ TEST(Choose, TakesNoLesserLessonWhileOneThatIsAskedMoreDoesNotFit) {
 TEST(Choose, TakesALessonThatNeedsALesserOneAfterOthersThatAreAskedAsMuch) {
   const std::vector<Topic> topics = {topic("01", 30, Asked::rarely), topic("02", 30, Asked::often, {"01"}),
                                      topic("03", 60, Asked::often)};
-  EXPECT_THAT(chosen(topics, 60), ElementsAre("60 lesson 03 title"));
-  EXPECT_THAT(chosen(topics, 120), ElementsAre("30 lesson 01 title", "30 lesson 02 title", "60 lesson 03 title"));
+  EXPECT_THAT(chosen(topics, 60), ElementsAre("60 ./learn 03 (title)"));
+  EXPECT_THAT(chosen(topics, 120),
+              ElementsAre("30 ./learn 01 (title)", "30 ./learn 02 (title)", "60 ./learn 03 (title)"));
 }
 
 TEST(Choose, EndsWithABlankPage) {
   const std::vector<Topic> topics = {topic("01", 60, Asked::often), topic("02", 60, Asked::often),
                                      topic("03", 90, Asked::often)};
   EXPECT_THAT(chosen(topics, 140),
-              ElementsAre("60 lesson 01 title", "60 lesson 02 title", "20 from blank: ./learn interview 02"));
-  EXPECT_THAT(chosen(topics, 139), ElementsAre("60 lesson 01 title", "60 lesson 02 title"));
+              ElementsAre("60 ./learn 01 (title)", "60 ./learn 02 (title)", "20 from blank: ./learn interview 02"));
+  EXPECT_THAT(chosen(topics, 139), ElementsAre("60 ./learn 01 (title)", "60 ./learn 02 (title)"));
 }
 
 TEST(Choose, KeepsAQuarterForQuestionsThatAreAskedOften) {
@@ -91,14 +94,21 @@ TEST(Choose, KeepsAQuarterForQuestionsThatAreAskedOften) {
 TEST(Choose, PutsQuestionsAfterTheirLessonAndTheMostAskedFirst) {
   const std::vector<Topic> topics = {with_questions(topic("01", 30, Asked::rarely), 1, 9, 0),
                                      with_questions(topic("02", 30, Asked::often), 2, 1, 9)};
-  EXPECT_THAT(chosen(topics, 42), ElementsAre("30 lesson 02 title", "9 ./learn review --lesson 02 --questions 3",
+  EXPECT_THAT(chosen(topics, 42), ElementsAre("30 ./learn 02 (title)", "9 ./learn review --lesson 02 --questions 3",
                                               "3 ./learn review --new --questions 1"));
+}
+
+TEST(Choose, SharesTheOtherQuestionsOutAmongTheLessons) {
+  const std::vector<Topic> topics = {topic("01", 30, Asked::often), topic("02", 30, Asked::often),
+                                     with_questions(topic("03", 900, Asked::rarely), 7, 0, 0)};
+  EXPECT_THAT(chosen(topics, 81), ElementsAre("30 ./learn 01 (title)", "9 ./learn review --new --questions 3",
+                                              "30 ./learn 02 (title)", "12 ./learn review --new --questions 4"));
 }
 
 TEST(Choose, BeginsWithQuestionsOfWhatIsPassed) {
   const std::vector<Topic> topics = {with_questions(topic("01", 30, Asked::often), 2, 0, 0),
                                      with_questions(as_passed(topic("02", 30, Asked::rarely)), 3, 0, 0)};
-  EXPECT_THAT(chosen(topics, 45), ElementsAre("9 ./learn review --all --questions 3", "30 lesson 01 title",
+  EXPECT_THAT(chosen(topics, 45), ElementsAre("9 ./learn review --all --questions 3", "30 ./learn 01 (title)",
                                               "6 ./learn review --lesson 01 --questions 2"));
 }
 
@@ -106,8 +116,9 @@ TEST(Choose, CountsWhatItLeavesOut) {
   const std::vector<Topic> topics = {with_questions(topic("01", 30, Asked::often), 2, 0, 9),
                                      with_questions(topic("02", 300, Asked::often), 1, 1, 0)};
   const Chosen some = choose(topics, 39);
-  EXPECT_THAT(as_texts(some.sittings), ElementsAre("30 lesson 01 title", "6 ./learn review --lesson 01 --questions 2",
-                                                   "3 ./learn review --new --questions 1"));
+  EXPECT_THAT(as_texts(some.sittings),
+              ElementsAre("30 ./learn 01 (title)", "6 ./learn review --lesson 01 --questions 2",
+                          "3 ./learn review --new --questions 1"));
   EXPECT_EQ(some.lessons_left_out, 1);
   EXPECT_EQ(some.questions_left_out, 10);
   const Chosen all = choose(topics, 1000);

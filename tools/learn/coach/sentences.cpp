@@ -209,6 +209,8 @@ const std::vector<Advice> advice_table = {
     {"invalid use of non-static member function .*|reference to non-static member function must be called.*|invalid "
      "use of member function .*",
      "It is a function, so it is called with parentheses: A.t()."},
+    {"call (?:of overloaded|to) '(\\w+)(?:\\(.*\\))?' is ambiguous",
+     "Several functions called $1 could take this. Store what it is given first, with its type: arma::cube E = ...;"},
     {"no call (?:attn::)?(Linear|Dropout)::(?:Linear|Dropout)\\(\\)",
      "A $1 needs its arguments: a member gets them in the constructor's initialiser list, Class(arma::uword dim) : "
      "member(...) { }"},

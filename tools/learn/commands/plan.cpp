@@ -67,13 +67,18 @@ class Choosing {
     }
     if (of_passed > 0)
       sittings.push_back(questions_of("--all", of_passed, Sitting::Kind::whole));  // it begins with these
+    auto lessons = std::count_if(parts_.begin(), parts_.end(), [](const Part& part) { return part.is_new; });
     for (const auto& [topic, questions, is_new, again] : parts_) {
       if (!is_new) continue;
       const auto kind = topic.is_interview ? Sitting::Kind::whole : Sitting::Kind::lesson;
-      sittings.push_back({topic.study.minutes, "lesson " + topic.title, kind});
+      sittings.push_back({topic.study.minutes, "./learn " + topic.number + " (" + topic.name + ")", kind});
       if (questions > 0) {
         sittings.push_back(questions_of("--lesson " + topic.number, questions, Sitting::Kind::whole));
       }
+      const int now =
+          of_others / static_cast<int>(lessons--);  // shared out: nobody keeps eighty answers of one evening
+      if (now > 0) sittings.push_back(new_questions(now));
+      of_others -= now;
     }
     if (of_others > 0) sittings.push_back(new_questions(of_others));
     for (const auto& part : parts_) {
@@ -171,7 +176,7 @@ int sum_of(const std::vector<Sitting>& sittings) {
 std::vector<Topic> topics_of(const Course& course) {
   std::vector<Topic> topics;
   for (const auto& lesson : all_lessons(course.root)) {
-    Topic topic{lesson.number(), lesson.title(), lesson.study(), false, lesson.interview().minutes, {}};
+    Topic topic{lesson.number(), lesson.name.substr(3), lesson.study(), false, lesson.interview().minutes, {}};
     topic.passed = is_done(course, lesson);
     topic.is_interview = std::filesystem::exists(lesson.adapter_file());
     const auto& cards = course.store.state().cards;

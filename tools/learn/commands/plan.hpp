@@ -16,7 +16,7 @@ constexpr int minutes_per_question = 3;
 /// A lesson, as planning sees it.
 struct Topic {
   std::string number;
-  std::string title;
+  std::string name;  ///< "self_attention_v1"
   lesson::Study study;
   bool passed = false;
   int interview_minutes = 0;
