@@ -4,6 +4,7 @@
 #
 #   solution_NN        the reference as a library; part of the library `attn`
 #   lesson_NN          the checks linked with the learner's files
+#   sanitized_NN       the same with sanitizers in the learner's files, for `./learn check NN --asan`
 #   interview_NN       the checks linked with what is in .learn/interview/NN_name: an interview's blank page
 #   solution_NN_test   the same checks linked with the reference
 #   demo_NN            where there is a programs/demo/NN_name.cpp: a program that shows what the learner wrote at work
@@ -75,6 +76,10 @@ function(add_lesson name)
   _attn_add_learners_program(interview_${number} ${number} "${blank_page}" "${adapter}")
   set_target_properties(interview_${number} PROPERTIES EXCLUDE_FROM_ALL ON)
   _attn_add_learners_program(lesson_${number} ${number} "${stubs}" "${adapter}")
+  if(TARGET attn_sanitized)
+    _attn_link_learners_program(sanitized_${number} ${number} "${stubs}" "${adapter}" attn_sanitized_pch attn_checks_main_sanitized)
+    set_target_properties(sanitized_${number} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
   add_dependencies(lessons lesson_${number})
   if(EXISTS ${root}/programs/demo/${name}.cpp)
     _attn_find_required(required ${number} ${solution} ${checks} ${adapter} ${root}/programs/demo/${name}.cpp)
@@ -171,7 +176,7 @@ function(_attn_add_checks number checks adapter required)
 
   add_library(judged_${number} INTERFACE)
   target_sources(judged_${number} INTERFACE ${adapter} $<TARGET_OBJECTS:checks_${number}>)
-  target_link_libraries(judged_${number} INTERFACE attn_checks_main ${required})
+  target_link_libraries(judged_${number} INTERFACE ${required})
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU) # its sentences about missing names, without the macro's lines
     set_property(SOURCE ${adapter} PROPERTY COMPILE_OPTIONS -ftrack-macro-expansion=0)
   else() # a struct will do where the adapter announces a class
@@ -179,22 +184,28 @@ function(_attn_add_checks number checks adapter required)
   endif()
 
   add_executable(solution_${number}_test $<TARGET_OBJECTS:checks_${number}>)
-  target_link_libraries(solution_${number}_test PRIVATE solution_${number} judged_${number} attn_warnings)
+  target_link_libraries(solution_${number}_test PRIVATE solution_${number} judged_${number} attn_checks_main attn_warnings)
   target_link_options(solution_${number}_test PRIVATE ${ATTN_NO_SYMBOLS})
   target_precompile_headers(solution_${number}_test REUSE_FROM attn_pch)
   add_dependencies(solutions solution_${number}_test)
 endfunction()
 
 # The learner's files, which are in one folder, with the checks.
+function(_attn_link_learners_program target number files adapter pch main)
+  add_executable(${target} ${files})
+  target_link_libraries(${target} PRIVATE judged_${number} ${main} attn_learner_warnings)
+  target_precompile_headers(${target} REUSE_FROM ${pch})
+  if(adapter) # it includes the learner's header
+    list(GET files 0 first)
+    get_filename_component(folder ${first} DIRECTORY)
+    target_include_directories(${target} PRIVATE ${folder})
+  endif()
+endfunction()
+
 function(_attn_add_learners_program target number files adapter)
   list(GET files 0 first)
   get_filename_component(folder ${first} DIRECTORY)
-  add_executable(${target} ${files})
-  target_link_libraries(${target} PRIVATE judged_${number} attn_learner_warnings)
-  target_precompile_headers(${target} REUSE_FROM attn_pch)
-  if(adapter) # it includes the learner's header
-    target_include_directories(${target} PRIVATE ${folder})
-  endif()
+  _attn_link_learners_program(${target} ${number} "${files}" "${adapter}" attn_pch attn_checks_main)
 
   # Compiled again whenever their text differs from what was compiled last. Ninja compares times, but a file may come back
   # with an older one: by cp -p, mv, tar, or an editor's undo.

@@ -32,7 +32,7 @@ function(add_mistakes name root adapter)
     return()
   endif()
   add_executable(mutants_${number} ${mutated} ${unchanged})
-  target_link_libraries(mutants_${number} PRIVATE judged_${number})
+  target_link_libraries(mutants_${number} PRIVATE judged_${number} attn_checks_main)
   target_link_options(mutants_${number} PRIVATE ${ATTN_NO_SYMBOLS})
   target_precompile_headers(mutants_${number} REUSE_FROM attn_pch)
   set_target_properties(mutants_${number} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0

@@ -37,12 +37,7 @@ add_library(attn_learner_warnings INTERFACE)
 target_compile_options(attn_learner_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
                                                        -Wno-unused-parameter -Werror=return-type)
 add_library(attn_warnings INTERFACE)
-target_compile_options(attn_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
-if(ATTN_AUTHORING OR NOT ATTN_SANITIZE)
-  target_compile_options(attn_warnings INTERFACE -Werror)
-else() # a learner's `--asan`: there, GCC warns of the standard library's <regex>
-  target_compile_options(attn_warnings INTERFACE -Wno-maybe-uninitialized)
-endif()
+target_compile_options(attn_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
 
 # What every program of checks links is compiled for the linker to choose from, function by function: a quarter of the size of
 # a hundred programs.
@@ -109,6 +104,21 @@ endif()
 add_library(attn_pch OBJECT ${pch}/pch.cpp)
 target_link_libraries(attn_pch PRIVATE attn_contract attn_learner_warnings)
 target_precompile_headers(attn_pch PRIVATE ${pch}/pch.hpp)
+
+# For `./learn check NN --asan`: sanitizers in the learner's files, and in what these instantiate of Armadillo. All else that the
+# program links is as it is.
+if(NOT ATTN_SANITIZE)
+  add_library(attn_sanitized INTERFACE)
+  target_compile_options(attn_sanitized INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+  target_compile_definitions(attn_sanitized INTERFACE ATTN_PLAIN_ARMADILLO)
+  target_link_options(attn_sanitized INTERFACE -fsanitize=address,undefined)
+  if(ATTN_GOLD AND NOT ATTN_LLD) # g++'s sanitizers want another one than gold
+    target_link_options(attn_sanitized INTERFACE -fuse-ld=bfd)
+  endif()
+  add_library(attn_sanitized_pch OBJECT EXCLUDE_FROM_ALL ${pch}/pch.cpp)
+  target_link_libraries(attn_sanitized_pch PRIVATE attn_contract attn_learner_warnings attn_sanitized)
+  target_precompile_headers(attn_sanitized_pch PRIVATE ${pch}/pch.hpp)
+endif()
 
 # Authors compile many files of tests. With clang++ they get a second header, with GoogleTest: it takes a third off each of
 # them. (With g++ it gains nothing, and a learner has too few such files.)

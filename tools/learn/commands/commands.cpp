@@ -74,7 +74,7 @@ void print_json(const json& document) {
 }
 
 Verdict judge(Course& course, const Lesson& lesson, bool sanitized = false) {
-  Judgement judgement(lesson, sanitized ? "learner-asan" : usual_preset);
+  Judgement judgement(lesson, sanitized);
   judgement.wait([&](const std::string& doing) { std::cerr << course.style(lesson.title() + ": " + doing) << "\n"; });
   if (!sanitized) record(course.store, lesson, judgement.verdict());
   return judgement.verdict();

@@ -43,12 +43,12 @@ LearnersFiles learners_files(const Lesson& lesson) {
 
 }  // namespace
 
-Judgement::Judgement(Lesson lesson, std::string preset)
+Judgement::Judgement(Lesson lesson, bool sanitized)
     : lesson_(std::move(lesson)),
-      preset_(std::move(preset)),
-      target_(lesson_.program()),
-      folder_(build_folder(lesson_.root, preset_)),
-      steps_(lesson_.root, preset_, target_) {
+      sanitized_(sanitized),
+      target_(sanitized ? "sanitized_" + lesson_.number() : lesson_.program()),
+      folder_(build_folder(lesson_.root)),
+      steps_(lesson_.root, usual_preset, target_) {
   for (const char* extension : {".log", ".json", ".txt", ".speed"}) remove_leftovers(folder_, target_ + "-", extension);
   verdict_.lines = as_lines(unusable_files(lesson_));
   if (verdict_.lines.empty()) build();
@@ -67,7 +67,7 @@ fs::path Judgement::file(const std::string& extension) const {
 
 void Judgement::begin() {
   verdict_ = {};
-  steps_ = BuildSteps(lesson_.root, preset_, target_);
+  steps_ = BuildSteps(lesson_.root, usual_preset, target_);
   build();
 }
 
@@ -79,8 +79,7 @@ void Judgement::check() {
   std::error_code ignored;
   fs::remove(file(".json"), ignored);
   judge::ProcessLimits limits;
-  if (preset_ != usual_preset)
-    limits.memory_bytes = std::numeric_limits<std::size_t>::max();  // AddressSanitizer's shadow
+  if (sanitized_) limits.memory_bytes = std::numeric_limits<std::size_t>::max();  // AddressSanitizer's shadow
   start("checking",
         {(folder_ / target_).string(), "--report=" + file(".json").string(), "--work-folder=" + lesson_.work_folder},
         lesson_.root, file(".txt"), limits);

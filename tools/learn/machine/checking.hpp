@@ -13,8 +13,8 @@ namespace attn::learn {
 /// Builds a lesson with what the learner wrote, and checks it.
 class Judgement : public Job {
  public:
-  /// @param preset of CMakePresets.json: how it is built
-  explicit Judgement(lesson::Lesson lesson, std::string preset = "dev");
+  /// @param sanitized with AddressSanitizer and UndefinedBehaviorSanitizer in the learner's files
+  explicit Judgement(lesson::Lesson lesson, bool sanitized = false);
   ~Judgement() override;
   Judgement(const Judgement&) = delete;
   Judgement& operator=(const Judgement&) = delete;
@@ -32,7 +32,7 @@ class Judgement : public Job {
   Lines why_no_report(const judge::Process& checks) const;
 
   lesson::Lesson lesson_;
-  std::string preset_;
+  bool sanitized_;
   std::string target_;
   std::filesystem::path folder_;
   BuildSteps steps_;
