@@ -101,8 +101,9 @@ TEST(Choose, PutsQuestionsAfterTheirLessonAndTheMostAskedFirst) {
 TEST(Choose, SharesTheOtherQuestionsOutAmongTheLessons) {
   const std::vector<Topic> topics = {topic("01", 30, Asked::often), topic("02", 30, Asked::often),
                                      with_questions(topic("03", 900, Asked::rarely), 7, 0, 0)};
-  EXPECT_THAT(chosen(topics, 81), ElementsAre("30 ./learn 01 (title)", "9 ./learn review --new --questions 3",
-                                              "30 ./learn 02 (title)", "12 ./learn review --new --questions 4"));
+  EXPECT_THAT(chosen(topics, 101),
+              ElementsAre("30 ./learn 01 (title)", "9 ./learn review --new --questions 3", "30 ./learn 02 (title)",
+                          "12 ./learn review --new --questions 4", "20 from blank: ./learn interview 02"));
 }
 
 TEST(Choose, BeginsWithQuestionsOfWhatIsPassed) {
