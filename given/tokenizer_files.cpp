@@ -83,7 +83,11 @@ void read_model(const Json& model, TokenizerData& data) {
     }
   }
   data.tokens = tokens_of(object_in(model, "vocab"));
-  for (const Json& merge : list_in(model, "merges")) data.merges.push_back(pair_of(merge));
+  const Json& merges = list_in(model, "merges");
+  if (merges.size() > most_tokens) {  // each makes a token
+    refuse("merges has " + std::to_string(merges.size()) + " pairs, expected at most " + std::to_string(most_tokens));
+  }
+  for (const Json& merge : merges) data.merges.push_back(pair_of(merge));
   data.ignore_merges = find_bool(model, "ignore_merges").value_or(false);
 }
 

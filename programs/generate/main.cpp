@@ -164,7 +164,7 @@ int generate_program(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return report_no_memory(options);
   } catch (const std::exception& error) {
-    std::cerr << error.what() << "\n";
+    std::cerr << harmless_text(error.what()) << "\n";
     return 2;
   }
 }

@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "lesson/text.hpp"
 #include "shared/program_end.hpp"
 #include "system/files.hpp"
 #include "train/options.hpp"
@@ -101,7 +102,8 @@ bool save(Session& session, Progress& progress) {
     return true;
   } catch (const std::exception& error) {
     progress.clear();
-    std::cerr << "The training could not be saved after step " << session.training.losses.size() << ": " << error.what()
+    std::cerr << "The training could not be saved after step " << session.training.losses.size() << ": "
+              << harmless_text(error.what())
               << (session.saved_steps == 0 ? ". Nothing of it is saved yet.\n"
                                            : ". What was saved before, after step " +
                                                  std::to_string(session.saved_steps) + ", is still there.\n");
@@ -241,10 +243,10 @@ int run(const TrainOptions& options) {
     require_new_file(options.svg);
     session.emplace(open_session(options));
   } catch (const std::invalid_argument& error) {
-    std::cerr << error.what() << "\n";
+    std::cerr << harmless_text(error.what()) << "\n";
     return 2;
   } catch (const std::filesystem::filesystem_error& error) {
-    std::cerr << error.what() << "\n";
+    std::cerr << harmless_text(error.what()) << "\n";
     return 2;
   }
   const bool is_new = session->training.losses.empty();
@@ -278,7 +280,7 @@ int train_program(int argc, char** argv) {
     if (!options.reference) report_crashes(crashed);
     return exit_code_when_printed(run(options));
   } catch (const NotWritable& error) {
-    std::cerr << error.what() << "\n";
+    std::cerr << harmless_text(error.what()) << "\n";
     return 2;
   } catch (const NotANumber& error) {
     std::cerr << "\n" << error.what() << "\n" << (options.reference ? "" : with_reference);

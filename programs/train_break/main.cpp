@@ -152,7 +152,7 @@ int main(int argc, char** argv) {
     require_new_file(options.svg);
     return run(options, app.get_option("--task")->count() > 0);
   } catch (const std::exception& error) {
-    std::cerr << error.what() << "\n";
+    std::cerr << harmless_text(error.what()) << "\n";
     return 2;
   }
 }

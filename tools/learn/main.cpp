@@ -51,7 +51,7 @@ class CommandLine {
       const auto typed = app_.get_subcommands();
       const bool extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);  // CLI11 reverses them
       const auto what = extra ? "not expected: " + attn::joined(app_.remaining(true), " ") : std::string(error.what());
-      return what + "\n./learn " + (typed.empty() ? "" : typed.front()->get_name() + " ") +
+      return attn::harmless_text(what) + "\n./learn " + (typed.empty() ? "" : typed.front()->get_name() + " ") +
              "--help shows what there is.\n";
     });
     app_.require_subcommand(0, 1);
@@ -75,7 +75,7 @@ class CommandLine {
     } catch (const CLI::ParseError& error) {
       return explain(error);
     } catch (const std::exception& error) {
-      std::cerr << Style::of_output(plain_)(error.what()) << "\n";
+      std::cerr << Style::of_output(plain_)(attn::harmless_text(error.what())) << "\n";
       return exit_not_judged;
     }
   }

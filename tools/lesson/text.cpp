@@ -165,6 +165,13 @@ std::string harmless(const std::string& line, int column) {
   return shown;
 }
 
+std::string harmless_text(const std::string& text) {
+  std::string shown;
+  for (const auto& line : lines_of(text)) shown += harmless(line) + "\n";
+  if (!shown.empty()) shown.pop_back();
+  return shown;
+}
+
 std::string shell_word(const std::string& text) {
   const std::string plain = "_-./+@:,%=";
   const bool is_plain = std::all_of(text.begin(), text.end(), [&](unsigned char c) {

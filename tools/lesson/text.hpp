@@ -36,6 +36,9 @@ std::string right_aligned(int number, int columns);
 /// @param column where it begins
 std::string harmless(const std::string& line, int column = 0);
 
+/// The same of each line of a text, such as a message that names a file of somebody else's.
+std::string harmless_text(const std::string& text);
+
 /// A word of a command to copy: in quotes where a shell would read it as something else, such as a name with a space.
 std::string shell_word(const std::string& text);
 

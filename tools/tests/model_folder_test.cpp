@@ -117,6 +117,8 @@ TEST_F(ModelFolder, RefusesTokenizersThatAreNotByteLevel) {
       {{{"model", {{"type", "Unigram"}}}}, "model.type is Unigram"},
       {{{"model", {{"byte_fallback", true}}}}, "byte_fallback is true"},
       {{{"model", {{"merges", {"a b c"}}}}}, "merges has \"a b c\""},
+      {{{"model", {{"merges", std::vector<std::string>(500'001, "a b")}}}},
+       "merges has 500001 pairs, expected at most"},
       {{{"model", {{"vocab", {{"a", -1}}}}}}, "vocab has -1"},
       {{{"normalizer", {{"type", "Lowercase"}}}}, "normalizer is Lowercase"},
       {{{"pre_tokenizer", {{"type", "Metaspace"}, {"pretokenizers", nullptr}}}}, "pre_tokenizer is Metaspace"},

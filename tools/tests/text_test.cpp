@@ -117,6 +117,11 @@ TEST(Wrapped, LetsNoTabAndNoEscapeSequenceThrough) {
 
 std::vector<std::string> paragraphs(const std::string& markdown) { return lines_of(text_of(paragraphs_of(markdown))); }
 
+TEST(HarmlessText, KeepsItsLinesAndLetsNoEscapeSequenceThrough) {
+  EXPECT_EQ(harmless_text("no folder \x1B[31mred\nexpected one"), "no folder ?[31mred\nexpected one");
+  EXPECT_EQ(harmless_text(""), "");
+}
+
 TEST(Paragraphs, JoinTheLinesOfProse) {
   EXPECT_THAT(paragraphs("one\ntwo\n\nthree\n  four\n"), ElementsAre("one two", "", "three four"));
   EXPECT_THAT(paragraphs("one\n  \ntwo"), ElementsAre("one", "  ", "two"));
