@@ -193,7 +193,7 @@ std::vector<std::pair<std::string, std::string>> damaged_files() {
       {"{\"version\": 2, \"current\": \"\xff\"}", "it is not JSON from byte"},
       {R"({"version": 2} {"version": 2})", "it is not JSON from byte 16 on"},
       {deep, "it is cut off"},
-      {deep + std::string(deep.size(), ']'), "\"the whole file\" is not an object"},
+      {deep + std::string(deep.size(), ']'), "it has too many levels of lists and objects"},
       {"[]", "\"the whole file\" is not an object"},
       {"null", "\"the whole file\" is not an object"},
       {"{}", "\"version\" is not 2"},

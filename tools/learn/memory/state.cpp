@@ -5,7 +5,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
@@ -108,13 +110,27 @@ void check(const json& value, const json& example, const std::string& name) {
   }
 }
 
-/// Without what is null: there the default stays.
+/// Removes what is null: there the default stays. (Leaving it out while parsing takes quadratic time.)
+void remove_nulls(json& value, int depth = 0) {
+  constexpr int deepest = 64;
+  if (depth > deepest) throw Unusable("it has too many levels of lists and objects");
+  if (value.is_array()) {
+    auto& list = value.get_ref<json::array_t&>();
+    list.erase(std::remove_if(list.begin(), list.end(), [](const json& one) { return one.is_null(); }), list.end());
+  } else if (value.is_object()) {
+    for (auto one = value.begin(); one != value.end();) one = one->is_null() ? value.erase(one) : std::next(one);
+  } else {
+    return;
+  }
+  for (auto& part : value) remove_nulls(part, depth + 1);
+}
+
 json parse(const std::string& text) {
   if (text.empty()) throw Unusable("it is empty");
   try {
-    return json::parse(text, [](int, json::parse_event_t event, const json& value) {
-      return event != json::parse_event_t::value || !value.is_null();
-    });
+    json file = json::parse(text);
+    remove_nulls(file);
+    return file;
   } catch (const json::parse_error& error) {
     if (error.byte > text.size()) throw Unusable("it is cut off");
     throw Unusable("it is not JSON from byte " + std::to_string(error.byte) + " on");
