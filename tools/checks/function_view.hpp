@@ -6,7 +6,7 @@
 namespace attn::judge {
 
 /// What std::function is where it is only a parameter: something to call, which belongs to the caller. It stores nothing, and
-/// compiles in a tenth of the time: each check passes several lambdas.
+/// a file of checks, which passes many lambdas, compiles a tenth faster.
 template <typename Signature>
 class FunctionView;
 

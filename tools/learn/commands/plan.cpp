@@ -76,7 +76,7 @@ class Choosing {
         sittings.push_back(questions_of("--lesson " + topic.number, questions, Sitting::Kind::whole));
       }
       const int now =
-          of_others / static_cast<int>(lessons--);  // shared out: nobody keeps eighty answers of one evening
+          of_others / static_cast<int>(lessons--);  // shared out: nobody remembers eighty answers from one evening
       if (now > 0) sittings.push_back(new_questions(now));
       of_others -= now;
     }
