@@ -69,7 +69,7 @@ def sampling():
         for i, value in enumerate(golden("22_language_model", "by_hand", case)[0]):
             x, height = left + 21 * i, 74 * value
             figure.rect(x, 106 - height, 17, max(height, 1), "blue", 0.7, None, 2)
-            text = f"{value:.2f}".lstrip("0") if value >= 0.005 else "<.01"  # none is 0
+            text = f"{value:.2f}".lstrip("0") if value >= 0.005 else "≈0"  # none is 0
             figure.text(x + 8.5, 102 - height, text, "small", "middle")
             figure.text(x + 8.5, 120, str(i), "small dim", "middle")
     figure.text(12, 138, logits, "small dim")
