@@ -81,6 +81,7 @@ export function useAnswer(question, request, mistake = () => "") {
       answer.value = await ask(question, request(), mistake());
       problem.value = "";
     } catch (error) {
+      answer.value = undefined;
       problem.value = error.message;
     }
     busy = false;

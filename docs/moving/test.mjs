@@ -147,6 +147,26 @@ const figures = {
       };
       expect((await remark("")).startsWith("A row with the sum 0 may attend to no key"), "rows without a key are not explained");
       expect((await remark("03.uniform_row")).startsWith("Blocked keys have a weight"), "nothing is said of weights on blocked keys");
+      // A mask painted under a mistake is the reader's, not what the mistake made
+      await set(figure, "Real tokens", 4);
+      await remark("03.causal_without_itself");
+      await figure.getByLabel("the may attend to cat").click();
+      await remark("");
+      expectNear(await mask(), [1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 0], "the painted mask");
+      await figure.getByRole("button", { name: "Undo painting" }).click();
+      await settled(figure);
+      const silent = await figure.evaluate(async (e) => { // mistakes that no mask shows have no place in the list
+        const scores = [...e.querySelectorAll(".paint tbody tr")].map((row) => [...row.querySelectorAll("data")].map((x) => Number(x.textContent)));
+        const byHand = scores.map((row, i) => row.map((_, j) => (i !== 1 && j <= i + 1 ? 1 : 0)));
+        const given = (mistake) => Promise.all([[4, true], [0, true], [2, false]].map(async ([length, causal]) => {
+          const made = await e.ask("mask", { length, causal, size: 5 }, mistake);
+          return [made, await e.ask("masked", { scores, mask: made.mask }, mistake)];
+        }).concat(e.ask("masked", { scores, mask: byHand }, mistake))).then(JSON.stringify, String);
+        const right = await given(""), silent = [];
+        for (const { value } of e.querySelector("select").options) if (value && (await given(value)) === right) silent.push(value);
+        return silent;
+      });
+      expect(!silent.length, `these mistakes show under no mask: ${silent}`);
       const { Q, K, V, output, mask: painted } = goldenOf("03").with_fully_masked_rows.arrays;
       for (const n of [0, 1]) {
         const answer = await ask(figure, "attend", { Q: sliceOf(Q, n), K: sliceOf(K, n), V: sliceOf(V, n), mask: sliceOf(painted, n) });
@@ -212,6 +232,11 @@ const figures = {
       await figure.getByLabel("Break it").selectOption("14.rope_other_pairing");
       await settled(figure);
       expect(Math.abs((await score()) - right) > 0.01, "the wrong pairing does not show");
+      for (const [mistake, words] of [["rope_turned_back", "still relative"], ["same_speed", "still relative"], ["rope_both_plus", "no longer relative"], ["unsigned", "no numbers"]]) {
+        await figure.getByLabel("Break it").selectOption(`14.${mistake}`);
+        await settled(figure);
+        expect((await figure.locator(".says").innerText()).includes(words), `of ${mistake} the figure says: ${await figure.locator(".says").innerText()}`);
+      }
     },
   },
   heads: {
@@ -507,10 +532,19 @@ async function operate(figure, page, how) {
         const touch = (type, points) => page.touch.send("Input.dispatchTouchEvent", { type, touchPoints: points });
         await touch("touchStart", [{ x, y }]);
         for (let step = 1; step <= 4; ++step) await touch("touchMove", [{ x: x - 6 * step, y: y + 6 * step }]);
+        const before = await page.evaluate(() => scrollY);
+        for (let step = 5; step <= 10; ++step) await touch("touchMove", [{ x: x - 6 * step, y: y + 6 * step }]);
         await touch("touchEnd", []);
+        expect((await page.evaluate(() => scrollY)) === before, `"${name}" scrolls the page while it is dragged`);
+        await settled(figure);
+        const grip = await control.locator(".grip").boundingBox(), plane = await control.evaluate((e) => e.ownerSVGElement.getBoundingClientRect().width / 6.8); // pixels per unit
+        const off = Math.max(Math.abs(grip.x + grip.width / 2 - (x - 60)), Math.abs(grip.y + grip.height / 2 - (y + 60)));
+        expect(off <= plane / 10 || Math.max(...(await control.getAttribute("aria-valuetext")).split(", ").map((n) => Math.abs(n))) === 3, `"${name}" is ${off | 0} pixels from the finger`);
       } else {
         await page.mouse.move(x, y);
         await page.mouse.down();
+        const outline = await control.evaluate((e) => getComputedStyle(e).outlineStyle);
+        expect(outline === "none", `"${name}" has an outline (${outline}) while it is held: in an SVG it covers the figure`);
         await page.mouse.move(x - 25, y + 25, { steps: 4 });
         await page.mouse.up();
       }

@@ -29,12 +29,13 @@ Json rope(const Json& request) {
   return {{"q", json_of(rotated(q, i))}, {"k", json_of(rotated(k, j))}, {"score", json_of(score(q, i, k, j))}};
 }
 
-/// {"q": ..., "k": ..., "distances": n} -> the scores for a query that is 0 to n - 1 tokens after the key
+/// {"q": ..., "k": ..., "most": n} -> the scores for a query that is -n, ..., 0, ..., n tokens after the key
 Json rope_scores(const Json& request) {
   const arma::mat q = matrix_in(request, "q"), k = matrix_in(request, "k");
   Json scores = Json::array();
-  for (arma::uword i = 0; i < request.at("distances").get<arma::uword>(); ++i)
-    scores.push_back(json_of(score(q, i, k, 0)));
+  const auto most = request.at("most").get<arma::uword>();
+  for (arma::uword j = most; j > 0; --j) scores.push_back(json_of(score(q, 0, k, j)));
+  for (arma::uword i = 0; i <= most; ++i) scores.push_back(json_of(score(q, i, k, 0)));
   return {{"scores", scores}};
 }
 
