@@ -9,6 +9,7 @@
 #include "attn/checkpoint.hpp"
 #include "lesson/text.hpp"
 #include "shared/model_text.hpp"
+#include "shared/program_end.hpp"
 
 namespace {
 

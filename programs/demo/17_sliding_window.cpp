@@ -11,6 +11,7 @@
 #include "attn/sampling.hpp"
 #include "attn/sliding_window.hpp"
 #include "shared/model_text.hpp"
+#include "shared/program_end.hpp"
 
 namespace {
 

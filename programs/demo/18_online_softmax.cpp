@@ -9,6 +9,7 @@
 #include "attn/masking.hpp"
 #include "attn/online_softmax.hpp"
 #include "shared/model_text.hpp"
+#include "shared/program_end.hpp"
 
 namespace {
 

@@ -10,6 +10,7 @@
 #include "attn/checkpoint.hpp"
 #include "attn/flash_attention.hpp"
 #include "shared/model_text.hpp"
+#include "shared/program_end.hpp"
 
 namespace {
 

@@ -59,18 +59,4 @@ std::vector<arma::uword> print_text(const Checkpoint& checkpoint, std::vector<ar
   return ids;
 }
 
-int run_demonstration(const std::string& number, const std::function<void()>& show) {
-  catch_interrupts_shortly();
-  try {
-    show();
-    return exit_code_when_printed(was_interrupted() ? exit_interrupted : 0);
-  } catch (const NotWritten& error) {
-    return report_not_written(error);
-  } catch (const std::exception& error) {
-    std::cerr << "\nWhat you wrote threw an error: " << error.what() << "\n./learn check " << number
-              << " finds out why.\n";
-    return 1;
-  }
-}
-
 }  // namespace attn

@@ -29,8 +29,4 @@ using NextLogits = std::function<arma::rowvec(const std::vector<arma::uword>& id
 std::vector<arma::uword> print_text(const Checkpoint& checkpoint, std::vector<arma::uword> ids, arma::uword new_tokens,
                                     const NextLogits& next_logits);
 
-/// A demonstration's main function: catches what the learner's code throws.
-/// @param number of the lesson, "16"
-int run_demonstration(const std::string& number, const std::function<void()>& show);
-
 }  // namespace attn

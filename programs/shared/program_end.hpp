@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "attn/todo.hpp"
 
 /// How programs end that run what a learner wrote. After Ctrl-C they end in order: what they were doing is finished, and
@@ -37,5 +40,9 @@ void report_crashes(const char* text);
 /// Reports that a demonstration needs a task that is not written yet, and how to see it with the reference.
 /// @return the exit code of the demonstration
 int report_not_written(const NotWritten& error);
+
+/// A demonstration's main function: catches what the learner's code throws.
+/// @param number of the lesson, "16"
+int run_demonstration(const std::string& number, const std::function<void()>& show);
 
 }  // namespace attn
