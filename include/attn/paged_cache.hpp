@@ -15,12 +15,13 @@ class PagePool {
   /// @param page_size rows of a page: tokens that it has room for
   /// @param num_heads G, key/value heads
   /// @param head_dim  D
-  /// @throws std::invalid_argument naming the size that is zero, or as product_of.
+  /// @throws std::invalid_argument naming the size that is zero, or as product_of: "num_pages x page_size x num_heads x
+  ///         head_dim is ..., expected a product below 2^64".
   PagePool(arma::uword num_pages, arma::uword page_size, arma::uword num_heads, arma::uword head_dim);
 
   /// A free page, whichever it is; it has one owner now. Its rows may hold anything.
   ///
-  /// @throws std::runtime_error "no page is free, all 8 are in use".
+  /// @throws std::runtime_error "no page is free, all 8 are in use", with P for 8.
   arma::uword allocate();
 
   /// The page gets one more owner.
@@ -58,7 +59,7 @@ class PagePool {
 arma::uword pages_for(arma::uword length, arma::uword page_size);
 
 /// How much of a cache holds no token, from 0 to 1, when each sequence reserves `reserved` rows in one piece, and when it has
-/// pages. Without a sequence both are 0.
+/// pages. Without a row that is kept both are 0.
 ///
 /// @param lengths tokens of each sequence
 /// @throws std::invalid_argument naming lengths and its largest, when that is above reserved; page_size, when it is zero.

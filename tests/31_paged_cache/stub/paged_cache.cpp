@@ -27,12 +27,13 @@ void PagedCache::append(arma::uword id, const arma::cube& K_new, const arma::cub
 }
 
 arma::uword PagedCache::fork(arma::uword id) {
-  // TODO(31.4): reject an unknown id. The new sequence has the same table and length; its pages get an owner more.
+  // TODO(31.4): reject an unknown id. The new sequence has the same table and length; each of its pages gets one more owner.
   todo("31.4");
 }
 
 void PagedCache::remove(arma::uword id) {
-  // The second part of 31.4: reject an unknown id. Its pages lose an owner; a page that is free now is published no more.
+  // The second part of 31.4: reject an unknown id. Each of its pages loses an owner. With 31.6: a page that is now free is no
+  // longer published.
   todo("31.4");
 }
 
@@ -43,8 +44,8 @@ std::vector<std::uint64_t> prefix_hashes(const std::vector<arma::uword>& tokens,
 
 arma::uword PagedCache::add(const std::vector<arma::uword>& prompt) {
   if (!prompt.empty()) {
-    // The second part of 31.6: begin with the published pages of the prompt, as long as they follow each other and a token
-    // is left to compute.
+    // The second part of 31.6: begin with the published pages of the prompt, and own each, until one is missing or no token
+    // would be left to compute.
     todo("31.6");
   }
   sequences_[next_id_] = Sequence();
@@ -52,7 +53,7 @@ arma::uword PagedCache::add(const std::vector<arma::uword>& prompt) {
 }
 
 void PagedCache::publish(arma::uword id, const std::vector<arma::uword>& tokens) {
-  // The third part of 31.6: reject an unknown id, and tokens of another number. Enter the hash of each full page.
+  // The third part of 31.6: reject an unknown id, and the wrong number of tokens. Enter the hash of each full page.
   todo("31.6");
 }
 
