@@ -167,6 +167,9 @@ CURVES = (
 )
 
 
+DASHES = {"dim": True, "blue": False, "orange": "9 3"}  # so that nobody needs the colours
+
+
 def plot(figure, left, which, low, high, marks):
     """Functions or derivatives from -4 to 4."""
     width, top, bottom = 152, 40, 176
@@ -187,7 +190,7 @@ def plot(figure, left, which, low, high, marks):
             steps = [k / 20 for k in range(first, last + 1) if function(k / 20) <= high]
             if first == 1 and abs(function(0.05) - function(0.0)) < 0.5:
                 steps.insert(0, 0.0)
-            figure.line(*(at(x, function(x)) for x in steps), colour=colour, width=1.8, dashed=colour == "dim")
+            figure.line(*(at(x, function(x)) for x in steps), colour=colour, width=1.8, dashed=DASHES[colour])
 
 
 def curves():
@@ -200,7 +203,8 @@ def curves():
     plot(figure, 14, 0, -0.4, 2.2, (1, 2))
     plot(figure, 190, 1, -0.2, 1.2, (0.5, 1))
     for k, (_, _, colour, name) in enumerate(CURVES):
-        figure.text(22, 54 + 16 * k, name, f"{colour} small strong")
+        figure.line((18, 50 + 16 * k), (44, 50 + 16 * k), colour=colour, width=1.8, dashed=DASHES[colour])
+        figure.text(50, 54 + 16 * k, name, f"{colour} small strong")
     return figure
 
 
