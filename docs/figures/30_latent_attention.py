@@ -51,13 +51,13 @@ def ways():
         figure.text(x, 20, title, "strong", "middle")
         figure.rect(x - 80, 268, 160, 40, "purple", 0.15, "purple")
         figure.text(x, 285, "rows in the cache", "small", "middle")
-        figure.text(x, 300, "S x (C + R)", "dim small", "middle")
+        figure.text(x, 300, "S x (C+R)", "dim small", "middle")
 
     # expanded: W_K and W_V between the rows and the attention
     figure.arrow((50, 268), (50, 222))
     figure.arrow((130, 268), (130, 222))
-    figure.text(54, 242, "W_K, and", "orange strong small")
-    figure.text(54, 256, "key as is", "orange small")
+    figure.text(54, 242, "latent: W_K", "orange strong small")
+    figure.text(54, 256, "key: as is", "orange small")
     figure.text(136, 250, "W_V", "green strong small")
     for x, colour, name, shape in ((50, "orange", "keys", "S x (D+R)"), (130, "green", "values", "S x Dv")):
         figure.rect(x - 38, 184, 76, 38, colour, 0.15, colour)
@@ -92,8 +92,8 @@ def ways():
         figure.text(x, 139, shape, "dim small", "middle")
     figure.arrow((230, 72), (230, 108))
     figure.arrow((310, 108), (310, 72))
-    figure.text(236, 88, "W_Kᵀ on D,", "orange strong small")
-    figure.text(236, 101, "R as is", "orange small")
+    figure.text(236, 88, "D: W_Kᵀ", "orange strong small")
+    figure.text(236, 101, "R: as is", "orange small")
     figure.text(316, 94, "W_V", "green strong small")
     figure.rect(192, 34, 76, 38, "blue", 0.15, "blue")
     figure.text(230, 50, "query", "small", "middle")

@@ -1,45 +1,49 @@
-"""Lesson 31: block tables that point into a pool of pages, and a copy before a shared page is written."""
+"""Lesson 31: block tables that point into a pool of pages, a copy before a shared page is written, and what is wasted."""
 
 from svg import Figure
 
 CELL, GAP = 12, 8
 
 
-def page(figure, x, y, tokens, colour, number, owners, size=4):
-    """A page with so many tokens, its number and how many owners it has."""
-    for row in range(size):
-        filled = row < tokens
-        figure.rect(x + row * CELL, y, CELL - 1, 18, colour if filled else "faint", 0.75 if filled else 0.25, None, 1)
-    figure.text(x + size * CELL / 2, y - 4, f"page {number}", "dim small", "middle")
-    if owners:
-        figure.text(x + size * CELL / 2, y + 31, f"{owners} owner{'s' if owners > 1 else ''}", "small", "middle")
-    else:
-        figure.text(x + size * CELL / 2, y + 31, "free", "dim small", "middle")
+def page(figure, x, y, number, tokens, owners, new=None):
+    """A page: the numbers of its tokens, and who owns it."""
+    colour = "purple" if "B" in owners else "blue"
+    for row in range(4):
+        filled = row < len(tokens)
+        left = x + row * CELL
+        strong = filled and tokens[row] == new
+        figure.rect(
+            left, y, CELL - 1, 18, colour if filled else "dim", (0.7 if strong else 0.3) if filled else 0.1, None, 1
+        )
+        if filled:
+            figure.text(left + CELL / 2 - 0.5, y + 13, str(tokens[row]), "small mono", "middle")
+    figure.text(x + 2 * CELL, y - 4, f"page {number}", "dim small", "middle")
+    figure.text(x + 2 * CELL, y + 31, owners or "free", "small" if owners else "dim small", "middle")
 
 
-def pool(figure, top, pages):
-    for number, (tokens, colour, owners) in enumerate(pages):
-        page(figure, 12 + number * (4 * CELL + GAP), top, tokens, colour, number, owners)
+def pool(figure, top, pages, new=None):
+    for number, (tokens, owners) in enumerate(pages):
+        page(figure, 12 + number * (4 * CELL + GAP), top, number, tokens, owners, new)
 
 
 def tables():
     figure = Figure(
-        "A pool of six pages of four tokens. Sequence A has six tokens in pages 3 and 0, sequence B three tokens in page 2. A "
-        "fork C of A has the same pages. When C gets a seventh token, page 0 is copied to page 1, and C's table names the copy",
-        330,
+        "A pool of six pages of four tokens. Sequence A has tokens 0 to 3 in page 3 and 4 and 5 in page 0, sequence B three tokens "
+        "in page 2. A fork C of A owns the same pages. When C gets token 6, page 0 is copied to page 1, and C's table names the copy",
+        348,
     )
-    empty = (0, "orange", 0)
+    free = ((), "")
+    first, last, b = (0, 1, 2, 3), (4, 5), ((0, 1, 2), "B")
     figure.text(12, 20, "A has 6 tokens, B has 3", "strong small")
-    pool(figure, 42, [(2, "orange", 1), empty, (3, "green", 1), (4, "orange", 1), empty, empty])
+    pool(figure, 42, [(last, "A"), free, b, (first, "A"), free, free])
     figure.text(12, 100, "tables: A 3 0 | B 2", "small mono")
     figure.text(12, 130, "C is a fork of A", "strong small")
-    pool(figure, 152, [(2, "orange", 2), empty, (3, "green", 1), (4, "orange", 2), empty, empty])
+    pool(figure, 152, [(last, "A, C"), free, b, (first, "A, C"), free, free])
     figure.text(12, 210, "tables: A 3 0 | B 2 | C 3 0", "small mono")
-    figure.text(12, 240, "C gets one more token: page 0 is copied to page 1", "strong small")
-    pool(figure, 262, [(2, "orange", 1), (2, "orange", 1), (3, "green", 1), (4, "orange", 2), empty, empty])
-    figure.rect(12 + (4 * CELL + GAP) + 2 * CELL, 262, CELL - 1, 18, "blue", 0.85, None, 1)  # the new token
-    figure.arrow((59, 271), (68, 271), colour="ink")
+    figure.text(12, 240, "C gets token 6: page 0 is copied to page 1", "strong small")
+    pool(figure, 262, [(last, "A"), ((4, 5, 6), "C"), b, (first, "A, C"), free, free], new=6)
     figure.text(12, 320, "tables: A 3 0 | B 2 | C 3 1", "small mono")
+    figure.text(12, 340, "In a page: its tokens' numbers; below: its owners", "dim small")
     return figure
 
 

@@ -27,7 +27,7 @@ struct LatentAttentionConfig {
 arma::uword latent_cache_bytes(const LatentAttentionConfig& config, arma::uword num_layers,
                                arma::uword bytes_per_number);
 
-/// FLOPs of attend_expanded and of attend_absorbed for one sequence: L queries, S cached rows. A multiplication and an
+/// FLOPs of attend_expanded and of attend_absorbed for one sequence: L queries, S rows, those of the queries among them. A multiplication and an
 /// addition are two. Counted are the products with latent_up, and the scores and the mixing of all L·S pairs, blocked ones
 /// too; not the scaling and the softmax. The counts must be below 2^64, which an implementation need not check.
 ///
@@ -58,9 +58,9 @@ class LatentAttention {
 
   /// What the cache keeps of each token.
   ///
-  ///   row = [ latent_norm(c) | rope(k) ],   [ c | k ] = x · latent_down
+  ///   row = [ c | k_R ],   c = latent_norm(c'),   k_R = rope(k_R'),   [ c' | k_R' ] = x · latent_down
   ///
-  /// RoPE has interleaved pairs and the speeds 10000^(-2p / R), as apply_rope has them.
+  /// RoPE has interleaved pairs, and pair n the speed 10000^(-2n / R), as apply_rope has them.
   ///
   /// @param X              (L x E x B)
   /// @param first_position position of row 0: how many tokens came before
@@ -76,7 +76,7 @@ class LatentAttention {
   /// @throws std::invalid_argument naming X, its shape and what was expected.
   arma::cube queries(const arma::cube& X, arma::uword first_position = 0) const;
 
-  /// Causal attention, the naive way: keys and values of all heads are computed from the rows first.
+  /// Causal attention, the direct way: keys and values of all heads are computed from the rows first.
   ///
   ///   context_h = softmax(causal(Q_h K_h^T / sqrt(D + R))) V_h
   ///   K_h = [ latents · W_K,h | rotated keys ],   V_h = latents · W_V,h,   [ W_K,h | W_V,h ]: columns of latent_up
@@ -88,8 +88,8 @@ class LatentAttention {
   arma::cube attend_expanded(const arma::cube& Q, const arma::cube& rows) const;
 
   /// The same, up to rounding, without a key or a value of any head: latent_up is applied to the queries, and to the
-  /// mixed latents. With fewer queries than D, and S large beside the widths, it allocates nothing as large as the S x D
-  /// keys of a head.
+  /// mixed latents. It allocates nothing as large as the S x D keys of a head, as long as L is below D (scores are L x S), and
+  /// S is much larger than the widths.
   arma::cube attend_absorbed(const arma::cube& Q, const arma::cube& rows) const;
 
   /// Takes the next L tokens of each sequence, which all have the same length: a prompt, a part of it, the next token.

@@ -59,7 +59,7 @@ class PagePool {
 arma::uword pages_for(arma::uword length, arma::uword page_size);
 
 /// How much of a cache holds no token, from 0 to 1, when each sequence reserves `reserved` rows in one piece, and when it has
-/// pages. Without a row that is kept both are 0.
+/// pages; pages that sequences share are counted for each. With no rows both are 0.
 ///
 /// @param lengths tokens of each sequence
 /// @throws std::invalid_argument naming lengths and its largest, when that is above reserved; page_size, when it is zero.
@@ -109,7 +109,7 @@ class PagedCache {
   /// Puts new tokens after the last one of a sequence. A last page with room that has other owners is copied first, and the
   /// copy takes its place in this table.
   ///
-  /// @param K_new, V_new (L x D x G)
+  /// @param K_new, V_new (L x D x G), L at least 1
   /// @throws std::invalid_argument naming id, K_new or V_new, what it was and what was expected; std::runtime_error that says
   ///         how many pages are needed and how many are free. Nothing has changed then.
   void append(arma::uword id, const arma::cube& K_new, const arma::cube& V_new);
@@ -120,12 +120,13 @@ class PagedCache {
   /// @throws std::invalid_argument naming id.
   arma::uword fork(arma::uword id);
 
-  /// Ends a sequence: its pages lose an owner each, and are no longer found once they have none.
+  /// Ends a sequence: each of its pages loses an owner, and is no longer found once it has none.
   ///
   /// @throws std::invalid_argument naming id.
   void remove(arma::uword id);
 
-  /// Lets later sequences find the full pages of this one, as long as somebody owns them. That the tokens are those whose keys
+  /// Lets later sequences find the full pages of this one, as long as somebody owns them. May be called again as the text grows;
+  /// a page is entered once. That the tokens are those whose keys
   /// and values were appended is not checked, nor that two prefixes with one hash are equal.
   ///
   /// @param tokens ids of all its tokens, length(id) of them

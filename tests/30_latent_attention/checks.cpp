@@ -152,7 +152,7 @@ LatentAttention layer_by_hand() {
   layer.query_down.weight = {{1, 0}, {0, 1}, {0, 0}, {0, 0}};
   layer.query_up.weight = {{1, 1, 0, 0, 0, 0}, {0, 0, 1, 1, 0, 1}};
   layer.latent_down.weight = arma::eye(4, 4);
-  layer.latent_up.weight = {{1, 1, 0, 0}, {2, 0, 1, 1}};
+  layer.latent_up.weight = {{1, 1, 0, 1}, {2, 0, 1, -1}};
   layer.output_proj.weight = {{1, 0, 1, 0}, {0, 1, 0, 1}};
   return layer;
 }

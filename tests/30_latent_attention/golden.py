@@ -78,7 +78,7 @@ def by_hand():
     set_linear(layer.query_down, [[1, 0], [0, 1], [0, 0], [0, 0]])
     set_linear(layer.query_up, [[1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 1]])
     set_linear(layer.latent_down, torch.eye(4))
-    set_linear(layer.latent_up, [[1, 1, 0, 0], [2, 0, 1, 1]])
+    set_linear(layer.latent_up, [[1, 1, 0, 1], [2, 0, 1, -1]])
     set_linear(layer.output_proj, [[1, 0, 1, 0], [0, 1, 0, 1]])
     X = doubles([[[1, 1, 1, 0], [7, 1, 1, 0], [1, -1, 0, 1]]])
     Q, rows = layer.queries(X), layer.rows(X)

@@ -662,6 +662,19 @@ TEST(Add, FindsThePublishedPagesOfThePrompt) {
   expect_holds(cache, b, {rows_of(chunk.K, 0, 8), rows_of(chunk.V, 0, 8)}, note("what the new sequence begins with"));
 }
 
+TEST(Add, FollowsTheExampleOfTheChapter) {
+  PagedCache cache(20, 2, heads, width);
+  cache.publish(add_tokens(cache, drawn(5)), {5, 3, 8, 1, 9});
+  arma::mat got(4, 1);
+  uword row = 0;
+  for (const Tokens& tokens : {Tokens{5, 3, 8, 1, 4}, {5, 3, 8, 1}, {5, 3, 8, 2, 4}, {7, 3, 8, 1, 4}}) {
+    got(row++) = static_cast<double>(cache.length(cache.add(tokens)));
+  }
+  EXPECT_THAT(got, IsNear(arma::mat(arma::vec{4, 2, 2, 0}), {"prompts", "1"}, exact)) << note(
+      "5 3 8 1 9 is published, pages of 2; with how many tokens do the prompts 5 3 8 1 4, 5 3 8 1, 5 3 8 2 4 and "
+      "7 3 8 1 4 begin?");
+}
+
 TEST(Add, TakesTheFullPagesThatAreTheSame) {
   const std::vector<uword> lengths = {3, 4, 5, 8, 9, 12, 13, 20}, changes = {0, 3, 4, 7, 8, 12, 100};
   arma::mat got(changes.size(), lengths.size());

@@ -17,7 +17,7 @@ arma::uword expanded_flops(const LatentAttentionConfig& config, arma::uword L, a
 }
 
 arma::uword absorbed_flops(const LatentAttentionConfig& config, arma::uword L, arma::uword S) {
-  // The third part of 30.6: queries to latents, the scores, the mixing, the mixed latents to values.
+  // The third part of 30.6: reject the same. Queries to latents, the scores, the mixing, the mixed latents to values.
   todo("30.6");
 }
 
