@@ -7,6 +7,7 @@
 #include <functional>
 #include <iostream>
 #include <limits>
+#include <vector>
 
 #include "attn/latent_attention.hpp"
 #include "shared/program_end.hpp"
@@ -47,7 +48,7 @@ void show() {
   const arma::cube rows = layer.latent_rows(arma::cube(S, config.embed_dim, 1, arma::fill::randn));
   std::cout << "1024 cached rows of DeepSeek-V2's width, 8 heads, in double.\n\n"
                "new tokens   expanded               absorbed               times faster\n";
-  for (const uword L : {1, 16, 64, 128, 256, 512, 1024}) {
+  for (const uword L : std::vector<uword>{1, 16, 64, 128, 256, 512, 1024}) {
     const arma::cube Q = layer.queries(arma::cube(L, config.embed_dim, 1, arma::fill::randn), S - L);
     const double expanded = milliseconds([&] { return layer.attend_expanded(Q, rows); });
     const double absorbed = milliseconds([&] { return layer.attend_absorbed(Q, rows); });

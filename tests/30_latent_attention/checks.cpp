@@ -437,11 +437,11 @@ TEST(ExpandedFlops, CountsEveryProduct) { expect_flops(expanded_flops, "expanded
 TEST(AbsorbedFlops, CountsEveryProduct) { expect_flops(absorbed_flops, "absorbed"); }
 
 TEST(AbsorbedFlops, AreFewerForFewQueries) {
-  for (const uword L : {1, 64, 170}) {
+  for (const uword L : {uword(1), uword(64), uword(170)}) {
     EXPECT_HOLDS(absorbed_flops(deepseek_v2, L, 1'000'000) < expanded_flops(deepseek_v2, L, 1'000'000),
                  "absorbed is not less than expanded for " + std::to_string(L) + " queries and a million rows");
   }
-  for (const uword L : {171, 4096}) {
+  for (const uword L : {uword(171), uword(4096)}) {
     EXPECT_HOLDS(expanded_flops(deepseek_v2, L, 1'000'000) < absorbed_flops(deepseek_v2, L, 1'000'000),
                  "expanded is not less than absorbed for " + std::to_string(L) + " queries and a million rows");
   }

@@ -293,7 +293,7 @@ TEST(Append, HoldsWhatTheCacheOfLesson16Holds) {
   PagedCache cache = new_cache();
   const uword id = cache.add();
   KVCache whole(heads);
-  for (const uword length : {3, 1, 6, 4, 1}) {
+  for (const uword length : Tokens{3, 1, 6, 4, 1}) {
     const Chunk chunk = drawn(length);
     cache.append(id, chunk.K, chunk.V);
     whole.append(chunk.K, chunk.V);
@@ -577,7 +577,7 @@ TEST(PagedAttention, ReadsThePagesOfTheTable) {
 TEST(PagedAttention, EqualsPyTorch) {
   for (const std::string& name : Strings{"grouped", "decode"}) {
     const GoldenCase golden = load_golden(name);
-    for (const uword rows_of_a_page : {4, 16, 2}) {
+    for (const uword rows_of_a_page : Tokens{4, 16, 2}) {
       EXPECT_THAT(attended(golden.cube("Q"), golden.cube("K"), golden.cube("V"), rows_of_a_page),
                   Matches(golden.expected("context")))
           << note(std::to_string(golden.cube("K").n_rows) + " tokens in pages of " + std::to_string(rows_of_a_page) +
