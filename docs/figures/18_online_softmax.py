@@ -71,9 +71,9 @@ def tree():
                 )
         parts, middles, top = merged, centres, below
     (m, total), (middle,) = parts[0], middles
-    figure.text(middle + 26, top + 13, f"finish divides by {total:.2f};", "dim small")
-    figure.text(middle + 26, top + 27, "log-sum-exp:", "dim small")
-    figure.text(middle + 26, top + 41, f"{m:g} + log({total:.2f}) = {m + np.log(total):.4f}", "dim small")
+    figure.text(middle + 22, top + 13, f"finish divides by {total:.2f};", "dim small")
+    figure.text(middle + 22, top + 27, "log-sum-exp:", "dim small")
+    figure.text(middle + 22, top + 41, f"{m:g} + log({total:.4f}) = {m + np.log(total):.4f}", "dim small")
     return figure
 
 
