@@ -49,7 +49,8 @@ void show(const std::string& prompt_text) {
   };
   for (const auto& [window, sinks, title] : {Window{128, 0, "Window 128, as in training: here that is every key."},
                                              Window{8, 0, "Window 8, no sinks: a query sees at most 8 keys."},
-                                             Window{8, 4, "Window 8, 4 sinks: a query sees at most 12 keys."}}) {
+                                             Window{8, 4, "Window 8, 4 sinks: a query sees at most 12 keys."},
+                                             Window{12, 0, "Window 12, no sinks: also at most 12 keys."}}) {
     std::cout << title << "\n\n";
     const attn::AttentionOfHeads attend = with_window(window, sinks);
     attn::print_text(checkpoint, prompt, 60, [&](const std::vector<uword>& ids) {
