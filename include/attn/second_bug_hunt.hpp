@@ -19,8 +19,8 @@ struct ChatCache {
 /// turns give what their tokens give in a single call (Su et al. 2021, section 3.2).
 ///
 /// @param cache takes in the L tokens of this turn
-/// @param Q     (L x D x N), not yet turned; D is even
-/// @param K     (L x D x N), not yet turned
+/// @param Q     (L x D x N), not yet rotated; D is even
+/// @param K     (L x D x N), not yet rotated
 /// @param V     (L x D x N)
 /// @return      (L x D x N): row i is what token i of this turn takes from all tokens up to itself
 arma::cube read_turn(ChatCache& cache, const arma::cube& Q, const arma::cube& K, const arma::cube& V);
