@@ -87,7 +87,7 @@ def ring():
         figure.text(
             middle[0] + 38 * cos(angle), middle[1] + 38 * sin(angle) + 4, f"slot {slot(j)}", "dim small", "middle"
         )
-    figure.text(10, 304, "circles: keys", "dim small")
+    figure.text(10, 304, "grey: about to be overwritten", "dim small")
     figure.text(10, 322, f"Token {new}: slot {sinks} + ({new} - {sinks}) mod {window} = {slot(new)}", "dim small")
     return figure
 

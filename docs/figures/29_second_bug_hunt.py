@@ -102,12 +102,12 @@ def prefixes(draw, count=8, tile=4):
 
 
 STRIPS = [
-    ("29.1", ("turn of", "the chat"), range(1, 9), turns),
+    ("29.1", ("turn of a chat,", "3 tokens each"), range(1, 9), turns),
     ("29.2", ("key/value heads", "of 8 heads"), (1, 2, 4, 8), groups),
     ("29.3", ("tokens; another", "sentence has 8"), range(1, 9), lengths),
     ("29.4", ("token, window 4,", "in chunks of 2"), range(1, 9), places),
     ("29.5", ("block that holds", "the best key"), range(1, 9), blocks),
-    ("29.6", ("tokens in cache,", "tiles of 4 x 4"), range(8), prefixes),
+    ("29.6", ("cached tokens, 8", "new; tiles of 4 x 4"), range(8), prefixes),
 ]
 
 
@@ -155,7 +155,7 @@ def diagonal():
             figure.line((left + k * cell, top), (left + k * cell, top + L * cell), colour="ink")
     figure.text(14, 232, "Rows: queries. Columns: keys. Thick lines: tiles.", "dim small")
     for k, (fill, opacity, words) in enumerate(
-        (("blue", 0.45, "seen, and may be seen"), ("red", 0.8, "seen, but in the future: its tile is not masked"))
+        (("blue", 0.45, "attended, and allowed"), ("red", 0.8, "attended, but in the future: not masked"))
     ):
         figure.rect(14, 184 + 18 * k, 12, 12, fill, opacity, "faint", 0)
         figure.text(32, 194 + 18 * k, words, "dim small")
